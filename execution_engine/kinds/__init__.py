@@ -1,0 +1,1 @@
+"""Kinds of data and the codecs that read, write and look into them."""
