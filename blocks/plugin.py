@@ -2,7 +2,26 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
 from execution_engine.registry.plugin import Plugin
+
+# What blocks get for constructor arguments the host does not give: nothing is trusted unless it says so.
+DEFAULT_INIT_PARAMETERS = MappingProxyType(
+    {
+        "api_key": None,
+        "step_execution_mode": "local",
+        "background_tasks": None,
+        "thread_pool_executor": None,
+        "execution_observer": None,
+        "disable_sinks": False,
+        "platform_client": None,
+        "allow_access_to_file_system": False,
+        "allowed_write_directory": None,
+        "allow_access_to_environmental_variables": False,
+        "allow_custom_python": False,
+    }
+)
 
 
 def core_plugin() -> Plugin:
@@ -16,4 +35,5 @@ def core_plugin() -> Plugin:
         index=block_specs,
         known=known_blocks,
         codecs=core_codecs,
+        initializers=DEFAULT_INIT_PARAMETERS,
     )

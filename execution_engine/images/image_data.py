@@ -42,6 +42,7 @@ class WorkflowImageData:
         "_numpy",
         "_parent",
         "_root",
+        "_still",
         "_tensor",
         "_video",
         "image_reference",
@@ -66,6 +67,7 @@ class WorkflowImageData:
         self._numpy = None if numpy_image is None else _read_only(numpy_image)
         self._tensor = tensor_image
         self._video = video_metadata
+        self._still: VideoMetadata | None = None
 
     @property
     def numpy_image(self) -> np.ndarray:
@@ -121,9 +123,16 @@ class WorkflowImageData:
     @property
     def video_metadata(self) -> VideoMetadata:
         """The frame's place in its video; for a still image its parent id, frame 0, now."""
-        if self._video is None:
-            self._video = VideoMetadata(video_identifier=self._parent.parent_id)
-        return self._video
+        if self._video is not None:
+            return self._video
+        if self._still is None:
+            self._still = VideoMetadata(video_identifier=self._parent.parent_id)
+        return self._still
+
+    @property
+    def has_video_metadata(self) -> bool:
+        """Whether the image was given as a frame of a video, so that `video_metadata` is no stand-in."""
+        return self._video is not None
 
     @property
     def is_derived(self) -> bool:

@@ -71,18 +71,26 @@ class KindCodec:
 
 
 class DecodingContext:
-    """What deserialisers may ask of the host: how to load images.
+    """What deserialisers may ask of the host: how to load images, and the rate of frames without metadata.
 
     Args:
         image_codec: the host's policy for image sources.
         prevent_local_images_loading: refuse local files whatever the policy says.
+        fps: frames a second of images that bring no video metadata; 0 when unknown.
     """
 
-    __slots__ = ("image_codec", "prevent_local_images_loading")
+    __slots__ = ("fps", "image_codec", "prevent_local_images_loading")
 
-    def __init__(self, image_codec: Any, prevent_local_images_loading: bool = False) -> None:
+    def __init__(
+        self, image_codec: Any, prevent_local_images_loading: bool = False, fps: float = 0
+    ) -> None:
         self.image_codec = image_codec
         self.prevent_local_images_loading = prevent_local_images_loading
+        self.fps = fps
+
+    def with_fps(self, fps: float) -> DecodingContext:
+        """The same context for frames at another rate."""
+        return DecodingContext(self.image_codec, self.prevent_local_images_loading, fps)
 
 
 class FunctionCodec(KindCodec):
@@ -172,7 +180,7 @@ class CodecRegistry:
     def serialise(self, value: Any, kinds: Sequence[str]) -> Any:
         """JSON form of a value by the first of its kinds whose codec does not raise.
 
-        A kind without a serialiser lets the value through as it is.
+        A kind without a serialiser lets the value through in the form that the kind `*` gives it.
 
         Raises:
             ExecutionEngineRuntimeError: every declared kind has a serialiser and all of them refuse the value.
@@ -181,7 +189,7 @@ class CodecRegistry:
             return None
         refusals: list[str] = []
         for kind in kinds:
-            codecs = [codec for codec in self.for_kind(kind) if codec.offers("serialise")]
+            codecs = self._serialisers(kind) or self._serialisers("*")
             if not codecs:
                 return value
             for codec in codecs:
@@ -196,3 +204,6 @@ class CodecRegistry:
             f"({'; '.join(refusals)}).",
             context="workflow_execution | outputs_construction",
         )
+
+    def _serialisers(self, kind: str) -> list[KindCodec]:
+        return [codec for codec in self.for_kind(kind) if codec.offers("serialise")]

@@ -1,0 +1,51 @@
+"""What the crops at a fixed place share: cutting a rectangle out of an image. No block may live here."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+from execution_engine.block_api import WorkflowImageData
+
+
+def crop_around(
+    image: WorkflowImageData,
+    x_center: int,
+    y_center: int,
+    width: int,
+    height: int,
+    crop_prefix: str,
+) -> WorkflowImageData | None:
+    """The rectangle of an image around a point, clipped to the image; None when nothing of it lies inside.
+
+    A side of odd length lies with its middle pixel on the centre or, by rounding half to even, one before it.
+
+    Args:
+        image: image to cut from.
+        x_center: middle of the rectangle, px from the left edge; may lie outside.
+        y_center: middle of the rectangle, px from the top edge; may lie outside.
+        width: width of the rectangle, px, at least 1.
+        height: height of the rectangle, px, at least 1.
+        crop_prefix: what the id of the crop begins with.
+
+    Raises:
+        ValueError: width or height is not positive.
+    """
+    if width < 1 or height < 1:
+        raise ValueError(
+            f"a crop needs a width and a height of at least 1 px, got width={width}, height={height}"
+        )
+    image_height, image_width = image.size
+    left = round(x_center - width / 2)
+    top = round(y_center - height / 2)
+    x_min, x_max = max(left, 0), min(left + width, image_width)
+    y_min, y_max = max(top, 0), min(top + height, image_height)
+    if x_max <= x_min or y_max <= y_min:
+        return None
+    return WorkflowImageData.create_crop(
+        origin_image_data=image,
+        crop_identifier=f"{crop_prefix}.{uuid4()}",
+        cropped_image=image.numpy_image[y_min:y_max, x_min:x_max],
+        offset_x=x_min,
+        offset_y=y_min,
+        preserve_video_metadata=True,
+    )

@@ -1,0 +1,113 @@
+"""`compile_definition`: from JSON to a plan, reporting every problem at once. `PlanCache` keeps plans."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from execution_engine.compiler.dataflow import trace_dataflow
+from execution_engine.compiler.graph import Graph, build_graph
+from execution_engine.compiler.planner import make_plan
+from execution_engine.compiler.steps import parse_steps
+from execution_engine.definition.model import Definition
+from execution_engine.definition.parser import parse_definition
+from execution_engine.definition.problems import ProblemList
+from execution_engine.errors import Problem
+from execution_engine.plan import Plan
+from execution_engine.registry.registry import BlockRegistry
+from execution_engine.versions import check_requested_version
+
+
+def compile_definition(definition: Mapping[str, Any], registry: BlockRegistry) -> Plan:
+    """The plan of a workflow definition.
+
+    Args:
+        definition: the JSON object.
+        registry: the blocks it may use.
+
+    Raises:
+        WorkflowDefinitionError: the requested engine version is no version.
+        NotSupportedExecutionEngineError: the requested engine version is not this one's.
+        WorkflowCompilerError: the class of the earliest phase with a problem (syntax, names, references, graph, depth,
+            lineage); `.errors` holds all problems of all phases.
+    """
+    plan, problems = _compile(definition, registry)
+    problems.raise_if_any()
+    assert plan is not None
+    return plan
+
+
+def find_problems(definition: Mapping[str, Any], registry: BlockRegistry) -> list[Problem]:
+    """Every problem of a definition, none for a good one. Raises only for a version that cannot be served."""
+    return _compile(definition, registry)[1].problems
+
+
+def inspect_graph(
+    definition: Mapping[str, Any], registry: BlockRegistry
+) -> tuple[Definition, Graph, list[Problem]]:
+    """The parts of a definition as far as they can be understood, with its problems, for showing what is there."""
+    problems = ProblemList()
+    parsed = parse_definition(definition, problems)
+    graph = build_graph(parsed, parse_steps(parsed, registry, problems), problems)
+    return parsed, graph, problems.problems
+
+
+def _compile(
+    definition: Mapping[str, Any], registry: BlockRegistry
+) -> tuple[Plan | None, ProblemList]:
+    problems = ProblemList()
+    parsed = parse_definition(definition, problems)
+    check_requested_version(parsed.version)
+    steps = parse_steps(parsed, registry, problems)
+    graph = build_graph(parsed, steps, problems)
+    flows = trace_dataflow(graph, problems)
+    plan = None if len(problems) else make_plan(parsed, graph, flows, registry.codecs)
+    return plan, problems
+
+
+class PlanCache:
+    """Plans by definition: equal JSON gives the same plan. Thread-safe; the least recently used is dropped.
+
+    Args:
+        registry: the blocks definitions may use.
+        capacity: number of plans kept.
+    """
+
+    def __init__(self, registry: BlockRegistry, capacity: int = 256) -> None:
+        if capacity < 1:
+            raise ValueError(f"a plan cache keeps at least 1 plan, got {capacity}")
+        self.registry = registry
+        self._capacity = capacity
+        self._plans: OrderedDict[bytes, Plan] = OrderedDict()
+        self._lock = threading.Lock()
+        self.hits = 0
+        self.misses = 0
+
+    def get(self, definition: Mapping[str, Any]) -> Plan:
+        """The plan of a definition, compiled when its JSON has not been seen; errors as `compile_definition`."""
+        try:
+            key = orjson.dumps(definition, option=orjson.OPT_NON_STR_KEYS)
+        except TypeError:
+            return compile_definition(definition, self.registry)
+        with self._lock:
+            plan = self._plans.get(key)
+            if plan is not None:
+                self._plans.move_to_end(key)
+                self.hits += 1
+                return plan
+        plan = compile_definition(orjson.loads(key), self.registry)
+        with self._lock:
+            self.misses += 1
+            self._plans[key] = plan
+            if len(self._plans) > self._capacity:
+                self._plans.popitem(last=False)
+        return plan
+
+    def clear(self) -> None:
+        """Drops every plan."""
+        with self._lock:
+            self._plans.clear()

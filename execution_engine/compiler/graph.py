@@ -1,0 +1,367 @@
+"""Follows the references of a definition: names, targets, kinds, control edges, order. Depths come later."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from execution_engine.compiler.steps import ParsedStep, StepReference
+from execution_engine.definition.model import Definition, InputDeclaration, OutputDeclaration
+from execution_engine.definition.problems import ProblemList
+from execution_engine.definition.references import (
+    ALL_OUTPUTS,
+    INPUT,
+    STEP,
+    Reference,
+    did_you_mean,
+    parse_reference,
+)
+from execution_engine.errors import (
+    DuplicatedNameError,
+    ExecutionGraphStructureError,
+    InvalidReferenceTargetError,
+    ReferenceTypeError,
+)
+from execution_engine.kinds.kind import kinds_compatible
+
+OUTPUTS_BLOCK_ID = "$outputs"
+
+
+@dataclass(slots=True)
+class DataEdge:
+    """A reference of a step that leads to an input or to an output of another step.
+
+    `source` is the position of the source step, -1 for a workflow input.
+    """
+
+    reference: StepReference
+    source: int
+
+
+@dataclass(slots=True)
+class GraphNode:
+    """One step in the graph: its data edges, the steps it gates and those that gate it, by position."""
+
+    step: ParsedStep
+    data: list[DataEdge] = field(default_factory=list)
+    targets: dict[str, int] = field(default_factory=dict)
+    gates: list[int] = field(default_factory=list)
+    complete: bool = True
+
+
+@dataclass(slots=True)
+class Graph:
+    """Steps in definition order, their topological order, and the outputs with their parsed references."""
+
+    inputs: Mapping[str, InputDeclaration]
+    nodes: list[GraphNode]
+    order: list[int]
+    outputs: list[tuple[OutputDeclaration, Reference]]
+    positions: Mapping[str, int]
+
+    def predecessors(self, position: int) -> set[int]:
+        """Positions of the steps that must run before this one."""
+        node = self.nodes[position]
+        return {edge.source for edge in node.data if edge.source >= 0} | set(node.gates)
+
+
+def build_graph(definition: Definition, steps: list[ParsedStep], problems: ProblemList) -> Graph:
+    """The graph of a definition; every fault in names, references, kinds and structure goes to `problems`."""
+    check_names(definition, problems)
+    inputs = {declared.name: declared for declared in definition.inputs}
+    positions: dict[str, int] = {}
+    for position, step in enumerate(steps):
+        positions.setdefault(step.name, position)
+    nodes = [GraphNode(step, complete=step.manifest is not None) for step in steps]
+    for node in nodes:
+        for reference in node.step.references:
+            _follow(node, reference, inputs, positions, nodes, problems)
+    for position, node in enumerate(nodes):
+        for target in node.targets.values():
+            nodes[target].gates.append(position)
+    outputs = _follow_outputs(definition, inputs, positions, nodes, problems)
+    graph = Graph(inputs, nodes, [], outputs, positions)
+    graph.order = _topological_order(graph, problems)
+    return graph
+
+
+def check_names(definition: Definition, problems: ProblemList) -> None:
+    """Reports names given twice among the inputs, the steps or the outputs."""
+    for what, items in (
+        ("input", definition.inputs),
+        ("step", definition.steps),
+        ("output", definition.outputs),
+    ):
+        first: dict[str, str] = {}
+        for item in items:
+            if item.name in first:
+                problems.add(
+                    DuplicatedNameError,
+                    "duplicated_name",
+                    f"Two {what}s are named '{item.name}': {first[item.name]} and {item.where}.",
+                    f"{item.where}/name",
+                    hint=f"give each {what} a name of its own",
+                    block_id=item.name if what == "step" else None,
+                )
+            else:
+                first[item.name] = item.where
+
+
+def _follow(
+    node: GraphNode,
+    item: StepReference,
+    inputs: Mapping[str, InputDeclaration],
+    positions: Mapping[str, int],
+    nodes: list[GraphNode],
+    problems: ProblemList,
+) -> None:
+    reference = item.reference
+    if problems.mentions(item.where):
+        node.complete = False
+        return
+    if reference.kind == INPUT:
+        declared = inputs.get(reference.name)
+        if declared is None:
+            _missing_target(node, item, "input", inputs, problems)
+            return
+        if not _element_fits(item, False):
+            _wrong_element(node, item, f"the {declared.type} '{declared.name}'", problems)
+        elif _kinds_fit(node, item, declared.kinds, problems):
+            node.data.append(DataEdge(item, -1))
+        return
+    source = positions.get(reference.name)
+    if source is None:
+        _missing_target(node, item, "step", positions, problems)
+        return
+    if reference.kind == STEP:
+        _add_control_edge(node, item, source, nodes, problems)
+        return
+    if not _element_fits(item, True):
+        _wrong_element(node, item, f"an output of step '{reference.name}'", problems)
+        return
+    outputs = nodes[source].step.outputs
+    if outputs is None:
+        node.complete = False
+        return
+    assert reference.property_name is not None
+    output = outputs.get(reference.property_name)
+    if output is None:
+        node.complete = False
+        offered = ", ".join(outputs) or "none (it only decides what runs)"
+        what = "all outputs at once" if reference.property_name == ALL_OUTPUTS else "an output"
+        problems.add(
+            ExecutionGraphStructureError,
+            "unknown_output",
+            f"Step '{node.step.name}': '{item.field}' refers to {what} '{reference.property_name}' of step "
+            f"'{reference.name}' ({nodes[source].step.declaration.type}), which has: {offered}.",
+            item.where,
+            hint=did_you_mean(reference.property_name, outputs),
+            block_id=node.step.name,
+            block_type=node.step.declaration.type,
+            property_name=item.field,
+        )
+    elif _kinds_fit(node, item, output.kinds, problems):
+        node.data.append(DataEdge(item, source))
+
+
+def _element_fits(item: StepReference, is_step_output: bool) -> bool:
+    """Whether the field takes references to this side at all; what data it may be is a matter of kinds."""
+    if is_step_output:
+        return any(form.element in ("any_data", "step_output") for form in item.forms)
+    return any(form.element == "any_data" or form.element.startswith("workflow_") for form in item.forms)
+
+
+def _wrong_element(
+    node: GraphNode, item: StepReference, what: str, problems: ProblemList
+) -> None:
+    node.complete = False
+    problems.add(
+        ExecutionGraphStructureError,
+        "reference_not_allowed_here",
+        f"Step '{node.step.name}': '{item.field}' cannot refer to {what}; it takes "
+        f"{' or '.join(sorted({form.element.replace('_', ' ') for form in item.forms}))}.",
+        item.where,
+        block_id=node.step.name,
+        block_type=node.step.declaration.type,
+        property_name=item.field,
+    )
+
+
+def _missing_target(
+    node: GraphNode,
+    item: StepReference,
+    what: str,
+    candidates: Mapping[str, object],
+    problems: ProblemList,
+) -> None:
+    node.complete = False
+    names = ", ".join(candidates) or "none"
+    problems.add(
+        InvalidReferenceTargetError,
+        f"unknown_{what}",
+        f"Step '{node.step.name}': '{item.field}' refers to the {what} '{item.reference.name}', which does not "
+        f"exist; declared {what}s: {names if len(names) < 200 else names[:200] + ', ...'}.",
+        item.where,
+        hint=did_you_mean(item.reference.name, candidates),
+        block_id=node.step.name,
+        block_type=node.step.declaration.type,
+        property_name=item.field,
+    )
+
+
+def _kinds_fit(
+    node: GraphNode, item: StepReference, given: tuple[str, ...], problems: ProblemList
+) -> bool:
+    accepted = [kind for form in item.forms for kind in form.kinds]
+    if kinds_compatible(given, accepted):
+        return True
+    node.complete = False
+    problems.add(
+        ReferenceTypeError,
+        "kind_mismatch",
+        f"Step '{node.step.name}': '{item.field}' takes {' or '.join(dict.fromkeys(accepted))}, but "
+        f"{item.reference.text} gives {' or '.join(given)}.",
+        item.where,
+        block_id=node.step.name,
+        block_type=node.step.declaration.type,
+        property_name=item.field,
+    )
+    return False
+
+
+def _add_control_edge(
+    node: GraphNode,
+    item: StepReference,
+    target: int,
+    nodes: list[GraphNode],
+    problems: ProblemList,
+) -> None:
+    name = node.step.name
+    if not any(form.element == "step" for form in item.forms):
+        node.complete = False
+        problems.add(
+            ExecutionGraphStructureError,
+            "step_reference_not_allowed",
+            f"Step '{name}': '{item.field}' needs data, but {item.reference.text} names a step; add the output, such "
+            f"as {item.reference.text}.{next(iter(nodes[target].step.outputs or ['output']))}.",
+            item.where,
+            block_id=name,
+            block_type=node.step.declaration.type,
+            property_name=item.field,
+        )
+    elif item.reference.text in node.targets:
+        node.complete = False
+        problems.add(
+            ExecutionGraphStructureError,
+            "duplicated_control_target",
+            f"Step '{name}' names {item.reference.text} as a target more than once; a step can be gated only once by "
+            "the same control step.",
+            item.where,
+            block_id=name,
+            block_type=node.step.declaration.type,
+            property_name=item.field,
+        )
+    else:
+        node.targets[item.reference.text] = target
+
+
+def _follow_outputs(
+    definition: Definition,
+    inputs: Mapping[str, InputDeclaration],
+    positions: Mapping[str, int],
+    nodes: list[GraphNode],
+    problems: ProblemList,
+) -> list[tuple[OutputDeclaration, Reference]]:
+    followed = []
+    for output in definition.outputs:
+        reference = parse_reference(output.selector)
+        message = hint = None
+        if reference is None or reference.kind == STEP:
+            message = (
+                f"Output '{output.name}': '{output.selector}' is no reference to data; expected $inputs.name, "
+                "$steps.step.output or $steps.step.*."
+            )
+        elif reference.kind == INPUT:
+            if reference.name not in inputs:
+                message = f"Output '{output.name}' refers to the input '{reference.name}', which does not exist."
+                hint = did_you_mean(reference.name, inputs)
+        elif reference.name not in positions:
+            message = f"Output '{output.name}' refers to the step '{reference.name}', which does not exist."
+            hint = did_you_mean(reference.name, positions)
+        else:
+            offered = nodes[positions[reference.name]].step.outputs
+            assert reference.property_name is not None
+            if offered is None:
+                continue
+            if reference.property_name != ALL_OUTPUTS and reference.property_name not in offered:
+                message = (
+                    f"Output '{output.name}' refers to '{reference.property_name}' of step '{reference.name}', which "
+                    f"has: {', '.join(offered) or 'no outputs'}."
+                )
+                hint = did_you_mean(reference.property_name, offered)
+        if message is not None:
+            problems.add(
+                InvalidReferenceTargetError,
+                "unknown_output_target",
+                message,
+                f"{output.where}/selector",
+                hint=hint,
+                block_id=OUTPUTS_BLOCK_ID,
+                property_name=output.name,
+            )
+        elif reference is not None:
+            followed.append((output, reference))
+    return followed
+
+
+def _topological_order(graph: Graph, problems: ProblemList) -> list[int]:
+    """Positions in an order in which every step follows its predecessors; definition order breaks ties."""
+    waiting = [graph.predecessors(position) for position in range(len(graph.nodes))]
+    followers: list[list[int]] = [[] for _ in graph.nodes]
+    for position, before in enumerate(waiting):
+        for earlier in before:
+            followers[earlier].append(position)
+    missing = [len(before) for before in waiting]
+    ready = [position for position, count in enumerate(missing) if count == 0]
+    order: list[int] = []
+    while ready:
+        position = heapq.heappop(ready)
+        order.append(position)
+        for follower in followers[position]:
+            missing[follower] -= 1
+            if missing[follower] == 0:
+                heapq.heappush(ready, follower)
+    if len(order) < len(graph.nodes):
+        _report_cycles(graph, waiting, set(order), problems)
+    return order
+
+
+def _report_cycles(
+    graph: Graph, predecessors: list[set[int]], sorted_out: set[int], problems: ProblemList
+) -> None:
+    """One problem for each cycle found by walking backwards from the steps that could not be ordered."""
+    seen = set(sorted_out)
+    for start in range(len(graph.nodes)):
+        if start in seen:
+            continue
+        path: list[int] = []
+        current = start
+        while current not in seen and current not in path:
+            path.append(current)
+            current = min(p for p in predecessors[current] if p not in sorted_out)
+        seen.update(path)
+        if current not in path:
+            continue
+        cycle = path[path.index(current) :][::-1]
+        names = [graph.nodes[position].step.name for position in cycle]
+        first = graph.nodes[min(cycle)].step
+        problems.add(
+            ExecutionGraphStructureError,
+            "cycle",
+            f"Steps depend on each other in a circle: {' -> '.join([*names, names[0]])}.",
+            first.declaration.where,
+            hint="remove one of these references",
+            block_id=first.name,
+            block_type=first.declaration.type,
+        )

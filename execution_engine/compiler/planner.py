@@ -1,0 +1,268 @@
+"""Lays a checked graph out as a flat `Plan`. Every check has been made before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from execution_engine.compiler.dataflow import (
+    ROOT_LEVEL,
+    Lineage,
+    StepFlow,
+    input_lineage,
+)
+from execution_engine.compiler.graph import DataEdge, Graph, GraphNode
+from execution_engine.definition.model import Definition, InputDeclaration
+from execution_engine.definition.references import (
+    ALL_OUTPUTS,
+    INPUT,
+    unescape,
+)
+from execution_engine.kinds.codec import CodecRegistry
+from execution_engine.plan import (
+    BATCH,
+    EACH,
+    ONCE,
+    SINGLE,
+    ArgumentPlan,
+    AxisPlan,
+    GatePlan,
+    InputPlan,
+    OutputPlan,
+    Plan,
+    StepPlan,
+    SubstitutionPlan,
+    ValuePlan,
+)
+
+
+def make_plan(
+    definition: Definition, graph: Graph, flows: Mapping[int, StepFlow], codecs: CodecRegistry
+) -> Plan:
+    """The plan of a definition without problems."""
+    return _Planner(definition, graph, flows, codecs).plan()
+
+
+class _Planner:
+    """Hands out slots and axes."""
+
+    def __init__(
+        self,
+        definition: Definition,
+        graph: Graph,
+        flows: Mapping[int, StepFlow],
+        codecs: CodecRegistry,
+    ) -> None:
+        self.definition = definition
+        self.graph = graph
+        self.flows = flows
+        self.codecs = codecs
+        self.slots = 0
+        self.axes: list[AxisPlan] = [AxisPlan(SINGLE, (ROOT_LEVEL,))]
+        self.axis_of: dict[Lineage, int] = {(): SINGLE, (ROOT_LEVEL,): 0}
+        self.input_slots: dict[str, int] = {}
+        self.output_slots: list[dict[str, int]] = [{} for _ in graph.nodes]
+        self.verdict_slots: list[dict[str, int]] = [{} for _ in graph.nodes]
+        self.substitutions: list[SubstitutionPlan] = []
+
+    def plan(self) -> Plan:
+        inputs = tuple(self._plan_input(declared) for declared in self.definition.inputs)
+        for position in self.graph.order:
+            node = self.graph.nodes[position]
+            self.output_slots[position] = {name: self._slot() for name in node.step.outputs or ()}
+            self.verdict_slots[position] = {text: self._slot() for text in node.targets}
+        rank = {position: index for index, position in enumerate(self.graph.order)}
+        followers: list[list[int]] = [[] for _ in self.graph.nodes]
+        before = [self.graph.predecessors(position) for position in range(len(self.graph.nodes))]
+        for position in self.graph.order:
+            for earlier in before[position]:
+                followers[earlier].append(rank[position])
+        steps = tuple(
+            self._plan_step(position, len(before[position]), tuple(followers[position]))
+            for position in self.graph.order
+        )
+        outputs = tuple(
+            self._plan_output(output, reference) for output, reference in self.graph.outputs
+        )
+        return Plan(
+            self.definition,
+            inputs,
+            steps,
+            outputs,
+            tuple(self.axes),
+            self.slots,
+            tuple(self.substitutions),
+            self.codecs,
+        )
+
+    def _slot(self) -> int:
+        self.slots += 1
+        return self.slots - 1
+
+    def _axis(self, lineage: Lineage) -> int:
+        axis = self.axis_of.get(lineage)
+        if axis is None:
+            parent = self._axis(lineage[:-1])
+            axis = self.axis_of[lineage] = len(self.axes)
+            self.axes.append(AxisPlan(parent, lineage))
+        return axis
+
+    def _plan_input(self, declared: InputDeclaration) -> InputPlan:
+        slot = self.input_slots[declared.name] = self._slot()
+        lineage = input_lineage(declared)
+        axes = tuple(self._axis(lineage[: depth + 1]) for depth in range(len(lineage)))
+        codecs = tuple(
+            codec
+            for kind in declared.kinds
+            for codec in self.codecs.for_kind(kind)
+            if codec.offers("deserialise")
+        )
+        return InputPlan(declared, slot, axes, codecs)
+
+    def _plan_step(self, position: int, predecessors: int, followers: tuple[int, ...]) -> StepPlan:
+        node = self.graph.nodes[position]
+        flow = self.flows[position]
+        spec, manifest, block = node.step.spec, node.step.manifest, node.step.block
+        assert spec is not None
+        assert manifest is not None
+        assert block is not None
+        edges: dict[str, list[tuple[DataEdge, Lineage]]] = {}
+        for edge, lineage in zip(node.data, flow.edges, strict=True):
+            edges.setdefault(edge.reference.field, []).append((edge, lineage))
+        constants: dict[str, Any] = {}
+        arguments: list[ArgumentPlan] = []
+        values = manifest.__dict__
+        for name in spec.fields:
+            if name in edges:
+                arguments.append(self._plan_argument(node, flow, name, edges[name]))
+            elif name in flow.casts:
+                arguments.append(
+                    ArgumentPlan(
+                        name,
+                        cast=True,
+                        cast_axis=self._axis(flow.casts[name]),
+                        constant=_literal(values[name]),
+                    )
+                )
+            else:
+                constants[name] = _literal(values[name])
+        axis = self._axis(flow.execution)
+        if axis == SINGLE:
+            mode = ONCE
+        else:
+            mode = BATCH if spec.accepts_batch_input else EACH
+        return StepPlan(
+            position=position,
+            name=node.step.name,
+            spec=spec,
+            block=block,
+            manifest=manifest,
+            mode=mode,
+            axis=axis,
+            constants=constants,
+            arguments=tuple(arguments),
+            gates=self._plan_gates(position, node),
+            outputs=self.output_slots[position],
+            output_axis=self._axis(flow.outputs),
+            targets=self.verdict_slots[position],
+            predecessors=predecessors,
+            followers=followers,
+        )
+
+    def _plan_gates(self, position: int, node: GraphNode) -> tuple[GatePlan, ...]:
+        gates = []
+        for gate in node.gates:
+            source = self.graph.nodes[gate]
+            for text, target in source.targets.items():
+                if target == position:
+                    gates.append(
+                        GatePlan(
+                            self.verdict_slots[gate][text],
+                            self._axis(self.flows[gate].execution),
+                            source.step.name,
+                        )
+                    )
+        return tuple(gates)
+
+    def _plan_argument(
+        self, node: GraphNode, flow: StepFlow, name: str, edges: list[tuple[DataEdge, Lineage]]
+    ) -> ArgumentPlan:
+        spec, manifest = node.step.spec, node.step.manifest
+        assert spec is not None
+        cast = name in flow.casts
+        cast_axis = self._axis(flow.casts[name]) if cast else SINGLE
+        private = name in spec.written_in_place
+        first = edges[0][0]
+        if first.reference.key is None:
+            value = self._value(node, first, edges[0][1], spec.fields[name].accepts_literal)
+            return ArgumentPlan(name, value=value, cast=cast, cast_axis=cast_axis, private=private)
+        raw = getattr(manifest, name)
+        template = {key: _literal(item) for key, item in raw.items()} if isinstance(raw, dict) else [
+            _literal(item) for item in raw]  # fmt: skip
+        parts = tuple(
+            (edge.reference.key, self._value(node, edge, lineage, False))
+            for edge, lineage in edges
+            if edge.reference.key is not None
+        )
+        return ArgumentPlan(
+            name, template=template, parts=parts, cast=cast, cast_axis=cast_axis, private=private
+        )
+
+    def _value(
+        self, node: GraphNode, edge: DataEdge, lineage: Lineage, checked: bool
+    ) -> ValuePlan:
+        reference = edge.reference.reference
+        if edge.source >= 0:
+            assert reference.property_name is not None
+            slot = self.output_slots[edge.source][reference.property_name]
+            return ValuePlan(slot, self._axis(lineage), True)
+        slot = self.input_slots[reference.name]
+        declared = self.graph.inputs[reference.name]
+        if checked and declared.is_parameter and node.step.manifest is not None:
+            checked_slot = self._slot()
+            self.substitutions.append(
+                SubstitutionPlan(
+                    declared,
+                    slot,
+                    checked_slot,
+                    node.step.name,
+                    edge.reference.field,
+                    node.step.manifest,
+                )
+            )
+            slot = checked_slot
+        return ValuePlan(slot, self._axis(lineage), False)
+
+    def _plan_output(self, output: Any, reference: Any) -> OutputPlan:
+        if reference.kind == INPUT:
+            declared = self.graph.inputs[reference.name]
+            members: tuple[tuple[str, int, tuple[str, ...]], ...] = (
+                (output.name, self.input_slots[reference.name], declared.kinds),
+            )
+            lineage = input_lineage(declared)
+        else:
+            position = self.graph.positions[reference.name]
+            offered = self.graph.nodes[position].step.outputs or {}
+            names = list(offered) if reference.property_name == ALL_OUTPUTS else [reference.property_name]
+            members = tuple(
+                (name, self.output_slots[position][name], offered[name].kinds) for name in names
+            )
+            lineage = self.flows[position].outputs
+        return OutputPlan(
+            output.name,
+            members,
+            self._axis(lineage),
+            bool(lineage) and lineage[0] != ROOT_LEVEL,
+            reference.kind != INPUT and reference.property_name == ALL_OUTPUTS,
+            output.coordinates_system == "parent",
+            output.selector,
+        )
+
+
+def _literal(value: Any) -> Any:
+    """A literal of a step as `run` gets it: the escape for a leading dollar sign taken off."""
+    if isinstance(value, str):
+        return unescape(value)
+    if type(value) is list and any(isinstance(item, str) for item in value):
+        return [unescape(item) for item in value]
+    return value

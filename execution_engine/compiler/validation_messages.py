@@ -1,0 +1,185 @@
+"""Turns what pydantic says about a step into problems that a newcomer can act on. Validates nothing itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from execution_engine.block_api.selector import (
+    ANY_DATA_PATTERN,
+    INPUT_PATTERN,
+    STEP_OUTPUT_PATTERN,
+    STEP_PATTERN,
+)
+from execution_engine.block_api.spec import BlockSpec, FieldSpec
+from execution_engine.definition.model import StepDeclaration
+from execution_engine.definition.parser import describe
+from execution_engine.definition.problems import ProblemList
+from execution_engine.definition.references import did_you_mean
+from execution_engine.errors import WorkflowSyntaxError
+
+_REFERENCE_FORMS = {
+    ANY_DATA_PATTERN: "a reference ($inputs.name or $steps.step.output)",
+    INPUT_PATTERN: "a reference to an input ($inputs.name)",
+    STEP_OUTPUT_PATTERN: "a reference to a step's output ($steps.step.output)",
+    STEP_PATTERN: "a reference to a step ($steps.step)",
+}
+_PLAIN_TYPES = {
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "string": "text",
+    "list": "a list",
+    "dict": "an object",
+    "none": "null",
+    "tuple": "a list",
+    "bytes": "text",
+}
+
+
+def add_validation_problems(
+    step: StepDeclaration, spec: BlockSpec, error: ValidationError, problems: ProblemList
+) -> None:
+    """Adds one problem for each field of the step that pydantic refuses."""
+    by_alias = {alias: field for field in spec.fields.values() for alias in field.aliases}
+    grouped: dict[str, list[Any]] = {}
+    for detail in error.errors(include_url=False):
+        location = detail["loc"]
+        grouped.setdefault(str(location[0]) if location else "", []).append(detail)
+    for key, details in grouped.items():
+        field = by_alias.get(key)
+        if not key:
+            _add_block_problem(step, details[0]["msg"], problems)
+        elif details[0]["type"] == "missing" and len(details[0]["loc"]) == 1:
+            _add_missing(step, spec, field, key, problems)
+        else:
+            _add_wrong(step, field, key, details, problems)
+
+
+def _add_block_problem(step: StepDeclaration, text: str, problems: ProblemList) -> None:
+    problems.add(
+        WorkflowSyntaxError,
+        "invalid_step",
+        f"Step '{step.name}': {text.removeprefix('Value error, ')}",
+        step.where,
+        block_id=step.name,
+        block_type=step.type,
+    )
+
+
+def _add_missing(
+    step: StepDeclaration, spec: BlockSpec, field: FieldSpec | None, key: str, problems: ProblemList
+) -> None:
+    known = {alias for other in spec.fields.values() for alias in other.aliases} | {"type", "name"}
+    stray = [name for name in step.body if name not in known]
+    hint = None
+    near = did_you_mean(key, stray)
+    if near:
+        misspelt = near.split("'")[1]
+        hint = f"the step has a field '{misspelt}', did you mean '{key}'?"
+    elif field is not None and field.references:
+        kinds = sorted({kind for reference in field.references for kind in reference.kinds})
+        hint = f"give a reference{' to ' + ' or '.join(kinds) if kinds and kinds != ['*'] else ''}"
+    problems.add(
+        WorkflowSyntaxError,
+        "missing_field",
+        f"Step '{step.name}' lacks the field '{key}', which {spec.type_id} needs.",
+        f"{step.where}/{key}",
+        hint=hint,
+        block_id=step.name,
+        block_type=step.type,
+        property_name=field.name if field else key,
+    )
+
+
+def _add_wrong(
+    step: StepDeclaration,
+    field: FieldSpec | None,
+    key: str,
+    details: Sequence[Any],
+    problems: ProblemList,
+) -> None:
+    located = [(_locate(step.body, detail), detail) for detail in details]
+    deepest = max(len(path) for path, _ in located)
+    at_depth = [(path, detail) for path, detail in located if len(path) == deepest]
+    path = at_depth[0][0]
+    chosen = [detail for other, detail in at_depth if other == path]
+    got = chosen[0]["input"]
+    missing = [detail for detail in chosen if detail["type"] == "missing"]
+    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)[1:]
+    hint = None
+    if missing:
+        message = f"Step '{step.name}': '{place}' is missing."
+    else:
+        expectations = list(dict.fromkeys(_expected(detail) for detail in chosen))
+        message = (
+            f"Step '{step.name}': '{place}' must be {' or '.join(expectations)}, got {describe(got)}."
+        )
+        choices = [
+            choice.strip().strip("'")
+            for detail in chosen
+            if detail["type"] in ("literal_error", "enum")
+            for choice in detail["ctx"]["expected"].replace(" or ", ",").split(",")
+        ]
+        if isinstance(got, str):
+            hint = did_you_mean(got, choices)
+    problems.add(
+        WorkflowSyntaxError,
+        "missing_field" if missing else "wrong_value",
+        message,
+        step.where + "".join(f"/{_escaped(part)}" for part in path),
+        hint=hint,
+        block_id=step.name,
+        block_type=step.type,
+        property_name=field.name if field else key,
+    )
+
+
+def _locate(body: Mapping[str, Any], detail: Mapping[str, Any]) -> list[str | int]:
+    """Path of an error inside the step as written; parts of the location that name union members drop out."""
+    path: list[str | int] = []
+    current: Any = body
+    location = detail["loc"]
+    for position, part in enumerate(location):
+        if isinstance(current, Mapping) and part in current:
+            path.append(part)
+            current = current[part]
+        elif isinstance(current, list) and isinstance(part, int) and part < len(current):
+            path.append(part)
+            current = current[part]
+        elif position == len(location) - 1 and detail["type"] == "missing":
+            path.append(part)
+    return path or [location[0]]
+
+
+def _expected(detail: Mapping[str, Any]) -> str:
+    kind = str(detail["type"])
+    context = detail.get("ctx", {})
+    if kind == "string_pattern_mismatch":
+        pattern = str(context.get("pattern"))
+        return _REFERENCE_FORMS.get(pattern, f"text that matches {pattern}")
+    if kind in ("literal_error", "enum"):
+        return f"one of {context['expected']}"
+    limits = {
+        "greater_than": ("a number above", "gt"),
+        "greater_than_equal": ("a number not below", "ge"),
+        "less_than": ("a number below", "lt"),
+        "less_than_equal": ("a number not above", "le"),
+    }
+    if kind in limits:
+        text, name = limits[kind]
+        return f"{text} {context[name]}"
+    if kind in ("too_short", "too_long"):
+        bound = context.get("min_length", context.get("max_length"))
+        return f"a list of at {'least' if kind == 'too_short' else 'most'} {bound} entries"
+    base = kind.split("_")[0]
+    if base in _PLAIN_TYPES and kind.endswith(("_type", "_parsing", "_from_float")):
+        return _PLAIN_TYPES[base]
+    text = str(detail["msg"]).removeprefix("Value error, ").rstrip(".")
+    return f"valid ({text[0].lower() + text[1:] if text else kind})"
+
+
+def _escaped(part: str | int) -> str:
+    return str(part).replace("~", "~0").replace("/", "~1")

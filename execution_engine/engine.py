@@ -1,0 +1,362 @@
+"""`ExecutionEngine`: one workflow with its own block instances, ready to run many times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from execution_engine.compiler.compiler import PlanCache, compile_definition
+from execution_engine.errors import (
+    ExecutionEngineNotImplementedError,
+    WorkflowEnvironmentConfigurationError,
+)
+from execution_engine.executor.blocks import close_blocks, create_blocks
+from execution_engine.executor.inputs import assemble_inputs, check_parameters
+from execution_engine.executor.limits import CancellationToken, RunLimits
+from execution_engine.executor.outputs import construct_outputs
+from execution_engine.executor.report import RunReport
+from execution_engine.executor.scheduler import run_concurrently, run_in_order
+from execution_engine.executor.state import RunState
+from execution_engine.executor.step_runner import StepErrorHandler, StepRunner
+from execution_engine.images.codec import ImageCodec
+from execution_engine.kinds.codec import DecodingContext
+from execution_engine.plan import Plan
+from execution_engine.profiling import (
+    EXECUTION,
+    INPUT_ASSEMBLY,
+    INPUT_VALIDATION,
+    OUTPUTS_CONSTRUCTION,
+    STEP_EXECUTION,
+    STEPS_INITIALISATION,
+    WORKFLOW_COMPILATION,
+    WorkflowsProfiler,
+)
+from execution_engine.registry.discovery import discover_registry
+from execution_engine.registry.memory import WorkflowMemory
+from execution_engine.registry.registry import BlockRegistry
+from execution_engine.versions import ENGINE_VERSION
+
+PRELOADABLE = ("roboflow_platform_model",)
+_MODEL_KIND = "roboflow_model_id"
+_ERROR_HANDLERS: tuple[str, ...] = ("legacy",)
+
+
+class ExecutionEngine:
+    """A compiled workflow with block instances of its own.
+
+    State of blocks (trackers, counters, timers) lasts from `init` to `close`; a new engine starts fresh. One engine may
+    be run by several threads at once only when its blocks keep no state.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        registry: BlockRegistry,
+        init_parameters: Mapping[str, Any],
+        *,
+        max_concurrent_steps: int = 1,
+        prevent_local_images_loading: bool = False,
+        workflow_id: str | None = None,
+        profiler: WorkflowsProfiler | None = None,
+        executor: Executor | None = None,
+        step_error_handler: StepErrorHandler | None = None,
+    ) -> None:
+        if max_concurrent_steps < 1:
+            raise ValueError(f"max_concurrent_steps must be at least 1, got {max_concurrent_steps}")
+        self.plan = plan
+        self.workflow_id = workflow_id
+        self._max_concurrent_steps = max_concurrent_steps
+        self._profiler = profiler
+        self._executor = executor
+        parameters = {
+            "kind_codecs": registry.codecs,
+            "workflow_memory": WorkflowMemory(),
+            **init_parameters,
+        }
+        image_codec = _engine_parameter(init_parameters, "image_codec")
+        self._decoding = DecodingContext(image_codec or ImageCodec(), prevent_local_images_loading)
+        self._blocks = create_blocks(plan, registry, parameters)
+        self._future_slots = frozenset(
+            slot
+            for step, block in zip(plan.steps, self._blocks, strict=True)
+            if block.returns_futures
+            for slot in step.outputs.values()
+        )
+        self._runners = [
+            StepRunner(step, block, plan.codecs, self._future_slots, step_error_handler)
+            for step, block in zip(plan.steps, self._blocks, strict=True)
+        ]
+        self._models_to_warm: list[str] = []
+        self._model_manager: Any = None
+
+    @classmethod
+    def init(
+        cls,
+        workflow_definition: Mapping[str, Any],
+        init_parameters: Mapping[str, Any] | None = None,
+        max_concurrent_steps: int = 1,
+        prevent_local_images_loading: bool = False,
+        workflow_id: str | None = None,
+        profiler: WorkflowsProfiler | None = None,
+        executor: Executor | None = None,
+        step_error_handler: str | StepErrorHandler | None = None,
+        dependencies_pre_init: Sequence[str] | None = None,
+        *,
+        registry: BlockRegistry | None = None,
+        plan_cache: PlanCache | None = None,
+    ) -> ExecutionEngine:
+        """Compiles a definition and makes its blocks.
+
+        Args:
+            workflow_definition: the JSON object of a workflow.
+            init_parameters: constructor arguments of blocks, as `source.name` or `name`.
+            max_concurrent_steps: how many independent steps may run at the same time.
+            prevent_local_images_loading: refuse local files as images whatever the image codec allows.
+            workflow_id: id for accounting, unless the definition has its own.
+            profiler: records phases of compilation and runs.
+            executor: pool for concurrent steps; each run makes its own when None.
+            step_error_handler: called with a step's name and the error it raised; `"legacy"` or None wraps every
+                error in `StepExecutionError`.
+            dependencies_pre_init: `["roboflow_platform_model"]` loads the models of the workflow now (ids written in
+                the definition) or at the first run (ids that are parameters). Needs the init parameter `model_manager`.
+            registry: the blocks to use; installed plug-ins when None.
+            plan_cache: plans shared between engines; its registry is used.
+
+        Raises:
+            WorkflowCompilerError: the definition has problems; see `compile_definition`.
+            WorkflowEnvironmentConfigurationError: an unknown error handler, or models to load without a manager.
+        """
+        parameters = dict(init_parameters or {})
+        if plan_cache is not None:
+            registry = plan_cache.registry
+        elif registry is None:
+            registry = discover_registry()
+        with _phase(profiler, WORKFLOW_COMPILATION, None):
+            if plan_cache is not None:
+                plan = plan_cache.get(workflow_definition)
+            else:
+                plan = compile_definition(workflow_definition, registry)
+        handler = _error_handler(step_error_handler)
+        with _phase(profiler, STEPS_INITIALISATION, None):
+            engine = cls(
+                plan,
+                registry,
+                parameters,
+                max_concurrent_steps=max_concurrent_steps,
+                prevent_local_images_loading=prevent_local_images_loading,
+                workflow_id=_own_id(workflow_definition) or workflow_id,
+                profiler=profiler,
+                executor=executor,
+                step_error_handler=handler,
+            )
+        if dependencies_pre_init:
+            engine._preload(dependencies_pre_init, parameters)
+        return engine
+
+    @staticmethod
+    def get_available_versions() -> list[str]:
+        """Versions of the definition language this engine serves, newest last."""
+        return [ENGINE_VERSION]
+
+    def run(
+        self,
+        runtime_parameters: Mapping[str, Any],
+        fps: float = 0,
+        _is_preview: bool = False,
+        serialize_results: bool = False,
+        defer_stream_pipeline_flush: bool = False,
+        resolve_output_futures: bool = True,
+        *,
+        deadline: float | None = None,
+        cancellation: CancellationToken | None = None,
+        report: RunReport | None = None,
+    ) -> list[dict[str, Any]]:
+        """Runs the workflow once.
+
+        Args:
+            runtime_parameters: values of the declared inputs by name; others are ignored. Never changed.
+            fps: frames a second of images that bring no video metadata of their own; 0 when unknown.
+            _is_preview: noted in the profile of the run, for hosts that account for runs.
+            serialize_results: give JSON data instead of Python objects.
+            defer_stream_pipeline_flush: let pipelined blocks answer for an earlier frame (see `flush_stream_pipeline`).
+            resolve_output_futures: wait for values that blocks hand over as futures.
+            deadline: seconds the run may take; checked before every call of a block.
+            cancellation: lets another thread stop the run before its next call of a block.
+            report: filled with the calls of each step and what was skipped and why.
+
+        Returns:
+            One object an element of the batch, with one member a declared output.
+
+        Raises:
+            RuntimeInputError: a value does not fit the declared inputs.
+            StepExecutionError: the code of a block raised.
+            RunDeadlineExceededError, RunCancelledError: the run was stopped.
+            ExecutionEngineRuntimeError: a block broke its contract, or a result does not serialise.
+        """
+        profiler = self._profiler
+        if profiler is None:
+            state = self._execute(runtime_parameters, fps, deadline, cancellation, report, None)
+            return self._respond(state, serialize_results, resolve_output_futures)
+        run_id = profiler.start_workflow_run()
+        try:
+            metadata = {"workflow_id": self.workflow_id, "is_preview": _is_preview,
+                        "stream_flush_deferred": defer_stream_pipeline_flush}  # fmt: skip
+            profiler.notify_event("run_settings", metadata=metadata, run_id=run_id)
+            state = self._execute(runtime_parameters, fps, deadline, cancellation, report, run_id)
+            with _phase(profiler, OUTPUTS_CONSTRUCTION, run_id):
+                return self._respond(state, serialize_results, resolve_output_futures)
+        finally:
+            profiler.end_workflow_run(run_id)
+
+    def flush_stream_pipeline(
+        self, runtime_parameters: Mapping[str, Any], serialize_results: bool = False
+    ) -> list[dict[str, Any]]:
+        """Results that pipelined blocks still hold back; empty, since blocks of this engine answer at once.
+
+        Raises:
+            ExecutionEngineNotImplementedError: a block of a plug-in says that it is pipelined.
+        """
+        for step, block in zip(self.plan.steps, self._blocks, strict=True):
+            pipelined = getattr(block, "is_stream_pipelined", None)
+            if callable(pipelined) and pipelined():
+                raise ExecutionEngineNotImplementedError(
+                    f"Step '{step.name}' ({step.spec.type_id}) answers for earlier frames; draining such steps is not "
+                    "supported.",
+                    context="stream_pipeline_flush",
+                )
+        return []
+
+    def close(self) -> None:
+        """Closes every block; the engine must not be run afterwards."""
+        blocks, self._blocks = self._blocks, []
+        self._runners = []
+        close_blocks(blocks)
+
+    def __enter__(self) -> ExecutionEngine:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def _execute(
+        self,
+        given: Mapping[str, Any],
+        fps: float,
+        deadline: float | None,
+        cancellation: CancellationToken | None,
+        report: RunReport | None,
+        run_id: str | None,
+    ) -> RunState:
+        plan, profiler = self.plan, self._profiler
+        if not self._runners and plan.steps:
+            raise WorkflowEnvironmentConfigurationError(
+                "This engine is closed; make a new one with ExecutionEngine.init(...)."
+            )
+        limits = None
+        if deadline is not None or cancellation is not None:
+            limits = RunLimits(deadline, cancellation)
+        state = RunState(plan.slots, len(plan.axes), limits, report)
+        decoding = self._decoding if not fps else self._decoding.with_fps(fps)
+        with _phase(profiler, INPUT_ASSEMBLY, run_id):
+            assemble_inputs(plan, given, state, decoding)
+        if plan.substitutions:
+            with _phase(profiler, INPUT_VALIDATION, run_id):
+                check_parameters(plan, state)
+        if self._models_to_warm:
+            self._warm_parameters(state)
+        run_step = self._step_function(state, run_id)
+        with _phase(profiler, EXECUTION, run_id):
+            if self._max_concurrent_steps == 1:
+                run_in_order(plan.steps, run_step)
+            else:
+                run_concurrently(plan.steps, run_step, self._max_concurrent_steps, self._executor)
+        return state
+
+    def _step_function(self, state: RunState, run_id: str | None) -> Callable[[int], None]:
+        runners, profiler, steps = self._runners, self._profiler, self.plan.steps
+        if profiler is None:
+            return lambda position: runners[position].run(state)
+
+        def profiled(position: int) -> None:
+            step = steps[position]
+            metadata = {"step": step.name, "type": step.spec.type_id}
+            with profiler.profile_execution_phase(
+                STEP_EXECUTION, ("execution_engine_operation",), metadata, run_id
+            ):
+                runners[position].run(state)
+
+        return profiled
+
+    def _respond(
+        self, state: RunState, serialize: bool, resolve_futures: bool
+    ) -> list[dict[str, Any]]:
+        if resolve_futures and self._future_slots:
+            for output in self.plan.outputs:
+                for _, slot, _ in output.members:
+                    if slot in self._future_slots:
+                        state.resolve(slot)
+        return construct_outputs(self.plan, state, serialize)
+
+    def _preload(self, dependencies: Sequence[str], parameters: Mapping[str, Any]) -> None:
+        unknown = [name for name in dependencies if name not in PRELOADABLE]
+        if unknown:
+            raise WorkflowEnvironmentConfigurationError(
+                f"dependencies_pre_init knows {', '.join(PRELOADABLE)}, got {', '.join(unknown)}."
+            )
+        manager = _engine_parameter(parameters, "model_manager")
+        if manager is None:
+            raise WorkflowEnvironmentConfigurationError(
+                "dependencies_pre_init needs the init parameter 'model_manager' to load models with."
+            )
+        self._model_manager = manager
+        for step in self.plan.steps:
+            for name, field in step.spec.fields.items():
+                if not any(_MODEL_KIND in reference.kinds for reference in field.references):
+                    continue
+                constant = step.constants.get(name)
+                if isinstance(constant, str):
+                    manager.warm_up(constant)
+        self._models_to_warm = [
+            item.declaration.name
+            for item in self.plan.inputs
+            if _MODEL_KIND in item.declaration.kinds and item.declaration.is_parameter
+        ]
+
+    def _warm_parameters(self, state: RunState) -> None:
+        names, self._models_to_warm = set(self._models_to_warm), []
+        for item in self.plan.inputs:
+            if item.declaration.name in names and isinstance(state.slots[item.slot], str):
+                self._model_manager.warm_up(state.slots[item.slot])
+
+
+def _phase(
+    profiler: WorkflowsProfiler | None, name: str, run_id: str | None
+) -> AbstractContextManager[None]:
+    if profiler is None:
+        return nullcontext()
+    phase: AbstractContextManager[None] = profiler.profile_execution_phase(
+        name, ("execution_engine_operation",), None, run_id
+    )
+    return phase
+
+
+def _engine_parameter(parameters: Mapping[str, Any], name: str) -> Any:
+    qualified = f"workflows_core.{name}"
+    return parameters[qualified] if qualified in parameters else parameters.get(name)
+
+
+def _own_id(definition: Mapping[str, Any]) -> str | None:
+    own = definition.get("id") if isinstance(definition, Mapping) else None
+    return own if isinstance(own, str) else None
+
+
+def _error_handler(handler: str | StepErrorHandler | None) -> StepErrorHandler | None:
+    if handler is None or handler in _ERROR_HANDLERS:
+        return None
+    if callable(handler):
+        return handler
+    raise WorkflowEnvironmentConfigurationError(
+        f"step_error_handler must be a function or one of {', '.join(_ERROR_HANDLERS)}, got {handler!r}."
+    )

@@ -1,0 +1,162 @@
+"""Reads what a caller gives a run: decodes batch inputs, takes defaults, checks parameters. Never changes the caller's data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from execution_engine.definition.parser import describe
+from execution_engine.errors import RuntimeInputError
+from execution_engine.executor.axes import Axis
+from execution_engine.executor.state import RunState
+from execution_engine.kinds.codec import DecodingContext
+from execution_engine.plan import InputPlan, Plan
+
+_ASSEMBLY = "workflow_execution | workflow_input_assembly"
+_VALIDATION = "workflow_execution | runtime_input_validation"
+# (decoder of the n-th element) -> what the caller gave for it
+Decode = Callable[[str, Any], Any]
+
+
+def assemble_inputs(
+    plan: Plan, given: Mapping[str, Any], state: RunState, context: DecodingContext
+) -> None:
+    """Fills the slots of all inputs.
+
+    Raises:
+        RuntimeInputError: a batch input is missing, sizes disagree, or a value does not decode.
+    """
+    size = _batch_size(plan, given)
+    for item in plan.inputs:
+        if item.declaration.is_parameter:
+            name = item.declaration.name
+            state.slots[item.slot] = given[name] if name in given else item.declaration.default
+        else:
+            _assemble_batch(item, given, size, state, context)
+    if state.axes[0] is None:
+        state.axes[0] = Axis([size])
+
+
+def check_parameters(plan: Plan, state: RunState) -> None:
+    """Checks parameters against the fields they feed and stores the values as those fields take them.
+
+    Raises:
+        RuntimeInputError: a value fits none of a field's literal forms.
+    """
+    for item in plan.substitutions:
+        value = state.slots[item.source]
+        scratch = item.manifest.model_copy()
+        try:
+            scratch.__pydantic_validator__.validate_assignment(scratch, item.field, value)
+        except ValidationError as error:
+            declared = item.parameter
+            wanted = "; ".join(
+                dict.fromkeys(str(detail["msg"]) for detail in error.errors(include_url=False))
+            )
+            missing = " (it was not given and has no default)" if value is None else ""
+            raise RuntimeInputError(
+                f"Parameter '{declared.name}' is {describe(value)}{missing}, which '{item.field}' of step "
+                f"'{item.step}' does not take: {wanted}.",
+                context=_VALIDATION,
+                inner_error=error,
+            ) from error
+        state.slots[item.slot] = scratch.__dict__[item.field]
+
+
+def _batch_size(plan: Plan, given: Mapping[str, Any]) -> int:
+    """Length of the first batch value that is no list of one; 1 when there is none."""
+    for item in plan.inputs:
+        if item.declaration.is_parameter:
+            continue
+        value = given.get(item.declaration.name)
+        if isinstance(value, (list, tuple)) and len(value) != 1:
+            return len(value)
+    return 1
+
+
+def _assemble_batch(
+    item: InputPlan,
+    given: Mapping[str, Any],
+    size: int,
+    state: RunState,
+    context: DecodingContext,
+) -> None:
+    name = item.declaration.name
+    value = given.get(name)
+    if value is None:
+        known = ", ".join(given) or "nothing"
+        raise RuntimeInputError(
+            f"Input '{name}' ({item.declaration.type}) was not given; the run got: {known}.",
+            context=_ASSEMBLY,
+        )
+
+    def decode(identifier: str, leaf: Any) -> Any:
+        return _decode(item, identifier, leaf, context)
+
+    depth = item.declaration.dimensionality
+    if isinstance(value, (list, tuple)):
+        if len(value) == 1 and size != 1:
+            first = _nested(decode, name, f"{name}.[0]", value[0], depth - 1)
+            nested = [first] * size
+        elif len(value) == size:
+            nested = [
+                _nested(decode, name, f"{name}.[{i}]", element, depth - 1)
+                for i, element in enumerate(value)
+            ]
+        else:
+            raise RuntimeInputError(
+                f"Input '{name}' has {len(value)} elements, but this run has a batch of {size}.",
+                context=_ASSEMBLY,
+            )
+    elif depth > 1:
+        raise RuntimeInputError(
+            f"Input '{name}' is nested {depth} levels deep and needs a list, got {describe(value)}.",
+            context=_ASSEMBLY,
+        )
+    else:
+        nested = [decode(name, value)] * size
+    axis = Axis([size])
+    if state.axes[0] is None:
+        state.axes[0] = axis
+    current = state.axes[0]
+    column: list[Any] = nested
+    for number in item.axes[1:]:
+        current = Axis([len(inner) for inner in column], current)
+        state.axes[number] = current
+        column = [leaf for inner in column for leaf in inner]
+    state.slots[item.slot] = column
+
+
+def _nested(decode: Decode, name: str, identifier: str, value: Any, depth: int) -> Any:
+    if depth == 0:
+        return decode(identifier, value)
+    if not isinstance(value, (list, tuple)):
+        raise RuntimeInputError(
+            f"Input '{name}' needs a list at '{identifier}' ({depth} more level{'s' if depth > 1 else ''} of nesting), "
+            f"got {describe(value)}.",
+            context=_ASSEMBLY,
+        )
+    return [
+        _nested(decode, name, f"{identifier}.[{i}]", element, depth - 1)
+        for i, element in enumerate(value)
+    ]
+
+
+def _decode(item: InputPlan, identifier: str, value: Any, context: DecodingContext) -> Any:
+    if value is None or not item.codecs:
+        return value
+    refusals: list[str] = []
+    first: Exception | None = None
+    for codec in item.codecs:
+        try:
+            return codec.deserialise(identifier, value, context)
+        except Exception as error:  # the contract: any refusal means "try the next kind"
+            first = first or error
+            refusals.append(f"as {codec.kind}: {str(error).rstrip('.')}")
+    raise RuntimeInputError(
+        f"Input '{identifier}' does not decode ({'; '.join(refusals)}).",
+        context=_ASSEMBLY,
+        inner_error=first,
+    ) from first

@@ -1,0 +1,131 @@
+"""Turns slots into the response: one object a batch element, values nested as they were made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from execution_engine.executor.axes import Axis
+from execution_engine.executor.state import RunState
+from execution_engine.kinds.codec import CodecRegistry
+from execution_engine.plan import SINGLE, OutputPlan, Plan
+
+# Kinds that can hold no prediction, so that nothing has to be looked for in them.
+_PLAIN_KINDS = frozenset(
+    {
+        "image",
+        "string",
+        "integer",
+        "float",
+        "float_zero_to_one",
+        "boolean",
+        "bytes",
+        "numpy_array",
+        "embedding",
+        "timestamp",
+        "secret",
+        "video_metadata",
+        "contours",
+        "rgb_color",
+        "top_class",
+        "language_model_output",
+        "inference_id",
+        "parent_id",
+        "prediction_type",
+        "roboflow_model_id",
+    }
+)
+
+
+def construct_outputs(plan: Plan, state: RunState, serialize: bool) -> list[dict[str, Any]]:
+    """The response: a list with one object an element of the batch, or a single object when nothing is batched.
+
+    Args:
+        plan: the plan that was run.
+        state: its slots.
+        serialize: whether values become JSON data.
+    """
+    rows = _row_count(plan, state)
+    columns: list[tuple[str, list[Any]]] = []
+    for output in plan.outputs:
+        finish = _Finisher(output, plan.codecs, serialize)
+        if output.axis == SINGLE:
+            columns.append((output.name, [_single(output, state, finish)] * rows))
+        else:
+            nested = _nested(output, state, finish)
+            columns.append((output.name, [nested] * rows if output.generated else nested))
+    return [{name: values[row] for name, values in columns} for row in range(rows)]
+
+
+def _row_count(plan: Plan, state: RunState) -> int:
+    if any(output.axis != SINGLE and not output.generated for output in plan.outputs):
+        return state.axis(0).size
+    batch_inputs = [item for item in plan.inputs if not item.declaration.is_parameter]
+    if batch_inputs and state.axis(0).size == 0:
+        return 0
+    return 1
+
+
+def _single(output: OutputPlan, state: RunState, finish: _Finisher) -> Any:
+    if not output.is_object:
+        _, slot, kinds = output.members[0]
+        return finish.value(state.slots[slot], kinds)
+    return {name: finish.value(state.slots[slot], kinds) for name, slot, kinds in output.members}
+
+
+def _nested(output: OutputPlan, state: RunState, finish: _Finisher) -> list[Any]:
+    """Values along the output's axis, nested up to the top axis."""
+    axis = state.axis(output.axis)
+    columns = []
+    for _, slot, kinds in output.members:
+        column = state.slots[slot]
+        if column is None:
+            column = [None] * axis.size
+        columns.append([finish.value(value, kinds) for value in column])
+    if output.is_object:
+        names = [name for name, _, _ in output.members]
+        flat: list[Any] = [
+            dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)
+        ]
+        if not columns:
+            flat = [{} for _ in range(axis.size)]
+    else:
+        flat = columns[0]
+    current: Axis = axis
+    while current.parent is not None:
+        starts = current.starts
+        flat = [flat[starts[i] : starts[i + 1]] for i in range(current.parent.size)]
+        current = current.parent
+    return flat
+
+
+class _Finisher:
+    """Moves predictions to the root space and serialises, as one output asks for."""
+
+    __slots__ = ("_codecs", "_serialize", "_to_root")
+
+    def __init__(self, output: OutputPlan, codecs: CodecRegistry, serialize: bool) -> None:
+        self._codecs = codecs
+        self._serialize = serialize
+        self._to_root = output.to_root
+
+    def value(self, value: Any, kinds: tuple[str, ...]) -> Any:
+        """The value as it appears in the response."""
+        if value is None:
+            return None
+        if self._to_root and not _PLAIN_KINDS.issuperset(kinds):
+            value = self._moved(value)
+        return self._codecs.serialise(value, kinds) if self._serialize else value
+
+    def _moved(self, value: Any) -> Any:
+        if isinstance(value, (str, int, float, bytes)) or value is None:
+            return value
+        if type(value) is list:
+            return [self._moved(item) for item in value]
+        if type(value) is tuple:
+            return tuple(self._moved(item) for item in value)
+        if type(value) is dict:
+            return {key: self._moved(item) for key, item in value.items()}
+        codec = self._codecs.for_value(value)
+        if codec is not None and codec.offers("to_root"):
+            return codec.to_root(value)
+        return value

@@ -1,0 +1,44 @@
+"""`RunReport`: what a run did with each step, for hosts that ask. Filling it never changes a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+SkipReason = Literal["gate closed", "input empty"]
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedStep:
+    """A step that did not run, for the whole run or for some elements.
+
+    Attributes:
+        step: name of the step.
+        reason: why: a gate closed, or an input was empty.
+        because_of: name of the gate or of the argument.
+        elements: how many elements were left out; None when the step runs once.
+    """
+
+    step: str
+    reason: SkipReason
+    because_of: str
+    elements: int | None = None
+
+
+@dataclass(slots=True)
+class RunReport:
+    """Filled by a run: calls of each step and what was skipped.
+
+    Attributes:
+        calls: number of calls of each step's `run`.
+        skipped: steps (or elements of steps) that did not run, with the reason.
+    """
+
+    calls: dict[str, int] = field(default_factory=dict)
+    skipped: list[SkippedStep] = field(default_factory=list)
+
+    @property
+    def skipped_steps(self) -> list[str]:
+        """Names of the steps that were never called."""
+        names = dict.fromkeys(entry.step for entry in self.skipped)
+        return [name for name in names if not self.calls.get(name)]

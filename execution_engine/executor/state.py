@@ -1,0 +1,45 @@
+"""`RunState`: the slots and axes of one run. Steps write disjoint slots, so threads may share it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from execution_engine.executor.axes import Axis
+from execution_engine.executor.futures import resolve_futures
+from execution_engine.executor.limits import RunLimits
+from execution_engine.executor.report import RunReport
+
+
+class RunState:
+    """Values of one run.
+
+    Attributes:
+        slots: one value, or one column, a slot; None where nothing was made.
+        axes: levels of batching by axis number, None until known.
+        limits: deadline and cancellation, None without.
+        report: filled when the host asked for one.
+    """
+
+    __slots__ = ("axes", "limits", "report", "slots")
+
+    def __init__(
+        self,
+        slots: int,
+        axes: int,
+        limits: RunLimits | None = None,
+        report: RunReport | None = None,
+    ) -> None:
+        self.slots: list[Any] = [None] * slots
+        self.axes: list[Axis | None] = [None] * axes
+        self.limits = limits
+        self.report = report
+
+    def axis(self, number: int) -> Axis:
+        """The axis of this number, which must be known by now."""
+        axis = self.axes[number]
+        assert axis is not None, f"axis {number} is read before it is made"
+        return axis
+
+    def resolve(self, slot: int) -> None:
+        """Replaces futures in a slot by their results."""
+        self.slots[slot] = resolve_futures(self.slots[slot])

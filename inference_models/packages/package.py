@@ -1,0 +1,85 @@
+"""`ModelPackage`: one loadable model on disk, completely described. Reading the description is `loader`'s job."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from inference_models.packages.model_config import (
+    ClassKeypoints,
+    DetectionOutputs,
+    RecommendedParameters,
+)
+from inference_models.packages.network_config import InferenceConfig
+from inference_models.packages.tasks import Task
+
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPackage:
+    """Where a model's files are and what they hold.
+
+    Attributes:
+        location: the folder or the lone file.
+        weights: the file the backend opens.
+        architecture: family of the network, such as `yolov8`.
+        task: what it does.
+        backend: name of the backend that runs the weights.
+        class_names: names of the network's outputs by index, removed classes included.
+        inference: description of input and raw outputs.
+        outputs: names of the outputs of a detector with built-in suppression.
+        keypoints: points of each class, empty for other tasks.
+        recommended: thresholds the maker recommends.
+        model_id: the id the package gives itself.
+        extra_files: the other files that define the model, for the digest.
+    """
+
+    location: Path
+    weights: Path
+    architecture: str
+    task: Task
+    backend: str
+    class_names: tuple[str, ...]
+    inference: InferenceConfig
+    outputs: DetectionOutputs | None = None
+    keypoints: tuple[ClassKeypoints, ...] = ()
+    recommended: RecommendedParameters = RecommendedParameters()
+    model_id: str | None = None
+    extra_files: tuple[Path, ...] = ()
+
+    @property
+    def removed_classes(self) -> frozenset[str]:
+        """Classes of the network that are no classes of the model."""
+        operations = self.inference.class_names_operations or ()
+        return frozenset(operation.class_name for operation in operations)
+
+    @property
+    def weights_bytes(self) -> int:
+        """Size of the weights file in bytes."""
+        return self.weights.stat().st_size
+
+    def digest(self) -> str:
+        """SHA-256 over the description and the weights, the same wherever the package lies."""
+        total = hashlib.sha256()
+        description = {
+            "architecture": self.architecture,
+            "task": self.task,
+            "backend": self.backend,
+            "class_names": self.class_names,
+            "inference": self.inference.model_dump(mode="json"),
+            "outputs": None if self.outputs is None else self.outputs.model_dump(mode="json"),
+            "keypoints": [one.model_dump(mode="json") for one in self.keypoints],
+            "recommended": self.recommended.model_dump(mode="json"),
+        }
+        total.update(json.dumps(description, sort_keys=True).encode())
+        for path in (self.weights, *self.extra_files):
+            content = hashlib.sha256()
+            with path.open("rb") as file:
+                while chunk := file.read(_CHUNK):
+                    content.update(chunk)
+            total.update(f"{path.name if path != self.weights else 'weights'}:".encode())
+            total.update(content.digest())
+        return total.hexdigest()
