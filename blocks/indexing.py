@@ -1,6 +1,7 @@
 """Generates `index.json` and one JSON schema a block.
 
-Run `python -m blocks.indexing` after a manifest changed; `--check` only says whether the files are current.
+Run `python -m blocks.indexing` after a manifest changed; `--check` only says whether the files are
+current.
 """
 
 from __future__ import annotations
@@ -60,7 +61,9 @@ def generated_files() -> dict[str, str]:
 
 
 def stale_files() -> list[str]:
-    """Paths of generated files that differ from what the code gives, and of files nothing generates any more."""
+    """Paths of generated files that differ from what the code gives, and of files nothing generates
+    any more.
+    """
     texts = generated_files()
     stale = [
         path
@@ -87,9 +90,7 @@ def main(arguments: list[str]) -> int:
     if "--check" in arguments:
         stale = stale_files()
         if stale:
-            sys.stderr.write(
-                f"stale: {', '.join(stale)}\nrun: python -m blocks.indexing\n"
-            )
+            sys.stderr.write(f"stale: {', '.join(stale)}\nrun: python -m blocks.indexing\n")
         return 1 if stale else 0
     write_files()
     return 0

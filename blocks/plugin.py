@@ -1,4 +1,4 @@
-"""The plug-in object through which the engine finds the blocks of this package. Imports no block."""
+"""The plug-in through which the engine finds the blocks of this package. Imports no block."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from types import MappingProxyType
 
 from execution_engine.registry.plugin import Plugin
 
-# What blocks get for constructor arguments the host does not give: nothing is trusted unless it says so.
+# What blocks get for constructor arguments the host does not give: nothing is trusted unless it
+# says so.
 DEFAULT_INIT_PARAMETERS = MappingProxyType(
     {
         "api_key": None,

@@ -46,7 +46,8 @@ _ERROR_HANDLERS: tuple[str, ...] = ("legacy",)
 class ExecutionEngine:
     """A compiled workflow with block instances of its own.
 
-    State of blocks (trackers, counters, timers) lasts from `init` to `close`; a new engine starts fresh. One engine may
+    State of blocks (trackers, counters, timers) lasts from `init` to `close`; a new engine starts
+    fresh. One engine may
     be run by several threads at once only when its blocks keep no state.
     """
 
@@ -113,20 +114,25 @@ class ExecutionEngine:
             workflow_definition: the JSON object of a workflow.
             init_parameters: constructor arguments of blocks, as `source.name` or `name`.
             max_concurrent_steps: how many independent steps may run at the same time.
-            prevent_local_images_loading: refuse local files as images whatever the image codec allows.
+            prevent_local_images_loading: refuse local files as images whatever the image codec
+                allows.
             workflow_id: id for accounting, unless the definition has its own.
             profiler: records phases of compilation and runs.
             executor: pool for concurrent steps; each run makes its own when None.
-            step_error_handler: called with a step's name and the error it raised; `"legacy"` or None wraps every
+            step_error_handler: called with a step's name and the error it raised; `"legacy"` or
+                None wraps every
                 error in `StepExecutionError`.
-            dependencies_pre_init: `["roboflow_platform_model"]` loads the models of the workflow now (ids written in
-                the definition) or at the first run (ids that are parameters). Needs the init parameter `model_manager`.
+            dependencies_pre_init: `["roboflow_platform_model"]` loads the models of the workflow
+                now (ids written in
+                the definition) or at the first run (ids that are parameters). Needs the init
+                parameter `model_manager`.
             registry: the blocks to use; installed plug-ins when None.
             plan_cache: plans shared between engines; its registry is used.
 
         Raises:
             WorkflowCompilerError: the definition has problems; see `compile_definition`.
-            WorkflowEnvironmentConfigurationError: an unknown error handler, or models to load without a manager.
+            WorkflowEnvironmentConfigurationError: an unknown error handler, or models to load
+                without a manager.
         """
         parameters = dict(init_parameters or {})
         if plan_cache is not None:
@@ -176,11 +182,14 @@ class ExecutionEngine:
         """Runs the workflow once.
 
         Args:
-            runtime_parameters: values of the declared inputs by name; others are ignored. Never changed.
-            fps: frames a second of images that bring no video metadata of their own; 0 when unknown.
+            runtime_parameters: values of the declared inputs by name; others are ignored. Never
+                changed.
+            fps: frames a second of images that bring no video metadata of their own; 0 when
+                unknown.
             _is_preview: noted in the profile of the run, for hosts that account for runs.
             serialize_results: give JSON data instead of Python objects.
-            defer_stream_pipeline_flush: let pipelined blocks answer for an earlier frame (see `flush_stream_pipeline`).
+            defer_stream_pipeline_flush: let pipelined blocks answer for an earlier frame (see
+                `flush_stream_pipeline`).
             resolve_output_futures: wait for values that blocks hand over as futures.
             deadline: seconds the run may take; checked before every call of a block.
             cancellation: lets another thread stop the run before its next call of a block.
@@ -213,7 +222,8 @@ class ExecutionEngine:
     def flush_stream_pipeline(
         self, runtime_parameters: Mapping[str, Any], serialize_results: bool = False
     ) -> list[dict[str, Any]]:
-        """Results that pipelined blocks still hold back; empty, since blocks of this engine answer at once.
+        """Results that pipelined blocks still hold back; empty, since blocks of this engine answer
+        at once.
 
         Raises:
             ExecutionEngineNotImplementedError: a block of a plug-in says that it is pipelined.
@@ -222,7 +232,8 @@ class ExecutionEngine:
             pipelined = getattr(block, "is_stream_pipelined", None)
             if callable(pipelined) and pipelined():
                 raise ExecutionEngineNotImplementedError(
-                    f"Step '{step.name}' ({step.spec.type_id}) answers for earlier frames; draining such steps is not "
+                    f"Step '{step.name}' ({step.spec.type_id}) answers for earlier frames; "
+                    "draining such steps is not "
                     "supported.",
                     context="stream_pipeline_flush",
                 )
@@ -308,7 +319,8 @@ class ExecutionEngine:
         manager = _engine_parameter(parameters, "model_manager")
         if manager is None:
             raise WorkflowEnvironmentConfigurationError(
-                "dependencies_pre_init needs the init parameter 'model_manager' to load models with."
+                "dependencies_pre_init needs the init parameter 'model_manager' to load models "
+                "with."
             )
         self._model_manager = manager
         for step in self.plan.steps:
@@ -358,5 +370,6 @@ def _error_handler(handler: str | StepErrorHandler | None) -> StepErrorHandler |
     if callable(handler):
         return handler
     raise WorkflowEnvironmentConfigurationError(
-        f"step_error_handler must be a function or one of {', '.join(_ERROR_HANDLERS)}, got {handler!r}."
+        f"step_error_handler must be a function or one of {', '.join(_ERROR_HANDLERS)}, got "
+        f"{handler!r}."
     )

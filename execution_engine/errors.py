@@ -1,6 +1,7 @@
 """The one tree of errors of the engine. Nothing here may import another module of this package.
 
-Class names and fields are part of the wire contract: servers map them to HTTP answers and clients read them by name.
+Class names and fields are part of the wire contract: servers map them to HTTP answers and clients
+    read them by name.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ class Problem:
     """One thing that is wrong in a definition.
 
     Attributes:
-        code: stable machine-readable name of the rule that was broken, such as `unknown_block_type`.
+        code: stable machine-readable name of the rule that was broken, such as
+            `unknown_block_type`.
         message: what is wrong, where, what was found and what was expected.
         where: JSON pointer into the definition, such as `/steps/2/model_id`.
         hint: the way out, often the nearest known name.
-        block_id: name of the step (`$outputs` for a workflow output), None when no step is concerned.
+        block_id: name of the step (`$outputs` for a workflow output), None when no step is
+            concerned.
         block_type: type id of that step.
         property_name: field of that step, or the name of the output.
     """
@@ -76,7 +79,8 @@ class WorkflowError(Exception):
 
     Args:
         public_message: safe to show to whoever sent the definition.
-        context: breadcrumb of the phase, such as `workflow_compilation | execution_graph_construction`.
+        context: breadcrumb of the phase, such as `workflow_compilation |
+            execution_graph_construction`.
         inner_error: the exception that caused this one.
     """
 

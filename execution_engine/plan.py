@@ -1,4 +1,6 @@
-"""`Plan`: a compiled definition as flat, frozen data. A plan that exists is valid; only the executor runs it."""
+"""`Plan`: a compiled definition as flat, frozen data. A plan that exists is valid; only the
+executor runs it.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ class InputPlan:
 
 @dataclass(frozen=True, slots=True)
 class ValuePlan:
-    """Where an argument's value lies: a slot, its axis (`SINGLE`: one value) and whether a step made it."""
+    """Where an argument's value lies: a slot, its axis (`SINGLE`: one value) and whether a step
+    made it.
+    """
 
     slot: int
     axis: int
@@ -76,7 +80,9 @@ class ArgumentPlan:
 
 @dataclass(frozen=True, slots=True)
 class GatePlan:
-    """A condition on a step: the slot with its verdict (a bool, or one bool an element along `axis`)."""
+    """A condition on a step: the slot with its verdict (a bool, or one bool an element along
+    `axis`).
+    """
 
     slot: int
     axis: int
@@ -120,7 +126,9 @@ class StepPlan:
 
 @dataclass(frozen=True, slots=True)
 class SubstitutionPlan:
-    """A parameter that feeds a field directly: its run-time value is checked against the field's literal forms."""
+    """A parameter that feeds a field directly: its run-time value is checked against the field's
+    literal forms.
+    """
 
     parameter: InputDeclaration
     source: int
@@ -138,7 +146,8 @@ class OutputPlan:
         name: name in the response.
         members: (output name, slot, kinds); one entry unless `is_object`.
         axis: axis of the columns, `SINGLE` for one value.
-        generated: whether the axis stems from a step without batch inputs (the whole list goes into every row).
+        generated: whether the axis stems from a step without batch inputs (the whole list goes into
+            every row).
         is_object: whether all outputs of a step are given as one object.
         to_root: whether predictions are moved to the space of the workflow's input.
     """
@@ -186,7 +195,9 @@ class Plan:
         for step in self.steps:
             depth = 0 if step.axis == SINGLE else len(self.axes[step.axis].lineage)
             run = {ONCE: "once", EACH: "each element", BATCH: "whole batch"}[step.mode]
-            gates = f", gated by {', '.join(gate.source for gate in step.gates)}" if step.gates else ""
+            gates = (
+                f", gated by {', '.join(gate.source for gate in step.gates)}" if step.gates else ""
+            )
             lines.append(f"  step {step.name}: {step.spec.type_id} ({run}, depth {depth}{gates})")
         for output in self.outputs:
             depth = 0 if output.axis == SINGLE else len(self.axes[output.axis].lineage)
@@ -219,7 +230,11 @@ class Plan:
                 for step in self.steps
             ],
             "outputs": [
-                {"name": item.name, "selector": item.selector, "dimensionality": self.depth(item.axis)}
+                {
+                    "name": item.name,
+                    "selector": item.selector,
+                    "dimensionality": self.depth(item.axis),
+                }
                 for item in self.outputs
             ],
         }

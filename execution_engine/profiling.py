@@ -1,4 +1,6 @@
-"""Records what a run spends its time on, as Chrome trace events. Nothing is measured unless a profiler is given."""
+"""Records what a run spends its time on, as Chrome trace events. Nothing is measured unless a
+profiler is given.
+"""
 
 from __future__ import annotations
 

@@ -12,7 +12,8 @@ _CONTEXT = "workflow_compilation | engine_initialisation"
 
 
 def check_requested_version(requested: str) -> None:
-    """Whether this engine serves a definition that asks for version `requested` (a minimum within one major).
+    """Whether this engine serves a definition that asks for version `requested` (a minimum within
+    one major).
 
     Raises:
         WorkflowDefinitionError: the text is no version.
@@ -24,7 +25,7 @@ def check_requested_version(requested: str) -> None:
     if wanted is None:
         raise WorkflowDefinitionError(
             f"The definition asks for engine version '{requested}', which is no version number; "
-            f"expected something like \"1.0\" or \"{ENGINE_VERSION}\".",
+            f'expected something like "1.0" or "{ENGINE_VERSION}".',
             context=_CONTEXT,
         )
     if wanted[0] != ours[0] or _padded(wanted) > _padded(ours):

@@ -1,4 +1,4 @@
-"""`Batch`: how a block that works on many elements at once gets them. Knows nothing of compilation."""
+"""`Batch`: how a block that works on many elements gets them. Knows nothing of compilation."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ class Batch(Generic[T]):
 
     Args:
         content: the elements.
-        indices: position of each element in the (nested) batch, or a function that makes the list when first asked.
+        indices: position of each element in the (nested) batch, or a function that makes the list
+            when first asked.
     """
 
     __slots__ = ("_content", "_indices", "_make_indices")
 
     def __init__(
-        self, content: Sequence[T], indices: Sequence[Index] | Callable[[], Sequence[Index]] | None = None
+        self,
+        content: Sequence[T],
+        indices: Sequence[Index] | Callable[[], Sequence[Index]] | None = None,
     ) -> None:
         self._content = content if isinstance(content, list) else list(content)
         self._make_indices = indices if callable(indices) else None
@@ -31,7 +34,8 @@ class Batch(Generic[T]):
             self._indices = None if callable(indices) else list(indices)
         if self._indices is not None and len(self._indices) != len(self._content):
             raise ValueError(
-                f"Batch needs one index an element: {len(self._content)} elements, {len(self._indices)} indices"
+                f"Batch needs one index an element: {len(self._content)} elements, "
+                f"{len(self._indices)} indices"
             )
 
     @classmethod
@@ -82,7 +86,8 @@ class Batch(Generic[T]):
         return Batch(content, kept)
 
     def broadcast(self, n: int) -> Batch[T]:
-        """A batch of `n` elements: itself when it has `n`, its one element repeated when it has one.
+        """A batch of `n` elements: itself when it has `n`, its one element repeated when it has
+        one.
 
         Raises:
             ValueError: `n` is not positive, or the length is neither 1 nor `n`.

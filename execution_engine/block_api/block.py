@@ -13,7 +13,11 @@ from execution_engine.kinds.catalogue import WILDCARD_KIND
 from execution_engine.kinds.kind import Kind
 
 BlockResult = (
-    dict[str, Any] | list[dict[str, Any]] | list[list[dict[str, Any]]] | FlowControl | list[FlowControl]
+    dict[str, Any]
+    | list[dict[str, Any]]
+    | list[list[dict[str, Any]]]
+    | FlowControl
+    | list[FlowControl]
 )
 
 
@@ -33,7 +37,8 @@ class OutputDefinition:
 class WorkflowBlockManifest(BaseModel):
     """Base of all manifests: the fields of a step and what the engine must know to feed it.
 
-    Subclasses declare `type` as a `Literal` whose first value is the canonical id and whose others are aliases.
+    Subclasses declare `type` as a `Literal` whose first value is the canonical id and whose others
+    are aliases.
     """
 
     model_config = ConfigDict(extra="ignore", validate_assignment=True, protected_namespaces=())
@@ -75,7 +80,7 @@ class WorkflowBlockManifest(BaseModel):
 
     @classmethod
     def get_input_dimensionality_offsets(cls) -> dict[str, int]:
-        """How much deeper than the shallowest field each named field lies; 0 for those not named."""
+        """How much deeper than the shallowest field each named one lies; 0 for the others."""
         return {}
 
     @classmethod
@@ -95,12 +100,16 @@ class WorkflowBlockManifest(BaseModel):
 
     @classmethod
     def get_parameters_written_in_place(cls) -> list[str]:
-        """Fields whose values `run` changes in place; the engine hands each such value over as a private copy."""
+        """Fields whose values `run` changes in place; the engine hands each such value over as a
+        private copy.
+        """
         return []
 
     @classmethod
     def get_inert_fields(cls) -> dict[str, str]:
-        """Fields that are accepted but change nothing, each with the reason; the published schema shows it."""
+        """Fields that are accepted but change nothing, each with the reason; the published schema
+        shows it.
+        """
         return {}
 
     @classmethod
@@ -110,7 +119,7 @@ class WorkflowBlockManifest(BaseModel):
 
     @classmethod
     def get_air_gapped_availability(cls) -> dict[str, Any]:
-        """`{"available": bool, "reason": str | None}`: whether the block works without a network."""
+        """`{"available": bool, "reason": str | None}`: whether the block works offline."""
         return {"available": True, "reason": None}
 
     @classmethod
@@ -133,7 +142,8 @@ class WorkflowBlock(ABC):
     """Base of the code of all blocks. State kept on `self` lives as long as the engine instance.
 
     Attributes:
-        returns_futures: whether values in the results may be `concurrent.futures.Future`; the engine then looks for
+        returns_futures: whether values in the results may be `concurrent.futures.Future`; the
+            engine then looks for
             them in nested containers too. The blocks of this project set it to False.
     """
 

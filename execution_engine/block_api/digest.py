@@ -32,13 +32,15 @@ def digest_block(block: type[WorkflowBlock], source: str) -> BlockSpec:
         source: name of the plug-in it comes from.
 
     Raises:
-        BlockInterfaceError: manifest, hooks and `run` contradict each other; the text names the block and the field.
+        BlockInterfaceError: manifest, hooks and `run` contradict each other; the text names the
+            block and the field.
     """
     origin = f"{block.__module__}.{block.__qualname__}"
     manifest = block.get_manifest()
     if not (isinstance(manifest, type) and issubclass(manifest, WorkflowBlockManifest)):
         raise BlockInterfaceError(
-            f"Block {origin}: get_manifest() must return a subclass of WorkflowBlockManifest, got {manifest!r}."
+            f"Block {origin}: get_manifest() must return a subclass of WorkflowBlockManifest, got "
+            f"{manifest!r}."
         )
     hints = get_type_hints(manifest, include_extras=True)
     type_ids = _type_ids(hints.get("type"), origin)
@@ -90,7 +92,8 @@ def digest_block(block: type[WorkflowBlock], source: str) -> BlockSpec:
 def _type_ids(annotation: Any, origin: str) -> tuple[str, ...]:
     if get_origin(annotation) is not Literal or not get_args(annotation):
         raise BlockInterfaceError(
-            f"Block {origin}: field `type` must be a Literal with the block's type id first, got {annotation!r}."
+            f"Block {origin}: field `type` must be a Literal with the block's type id first, got "
+            f"{annotation!r}."
         )
     return tuple(str(value) for value in get_args(annotation))
 
@@ -165,7 +168,8 @@ def _check_run_signature(block: type[WorkflowBlock], fields: set[str], origin: s
     unknown = sorted(needed - fields)
     if unknown:
         raise BlockInterfaceError(
-            f"Block {origin}: run() needs {', '.join(unknown)}, which the manifest does not declare."
+            f"Block {origin}: run() needs {', '.join(unknown)}, which the manifest does not "
+            "declare."
         )
 
 
@@ -182,29 +186,37 @@ def _check_hooks(spec: BlockSpec, origin: str) -> None:
         unknown = sorted(set(names) - set(spec.fields))
         if unknown:
             raise BlockInterfaceError(
-                f"Block {origin}: {hook}() names {', '.join(unknown)}, which the manifest does not declare."
+                f"Block {origin}: {hook}() names {', '.join(unknown)}, which the manifest does not "
+                "declare."
             )
     if spec.output_offset not in (-1, 0, 1):
         raise BlockInterfaceError(
-            f"Block {origin}: the output dimensionality offset must be -1, 0 or 1, got {spec.output_offset}."
+            f"Block {origin}: the output dimensionality offset must be -1, 0 or 1, got "
+            f"{spec.output_offset}."
         )
     offsets = set(spec.input_offsets.values())
-    if any(offset < 0 for offset in offsets) or len(offsets) > 0 and max(offsets) - min(offsets) > 1:
+    if any(offset < 0 for offset in offsets) or (
+        len(offsets) > 0 and max(offsets) - min(offsets) > 1
+    ):
         raise BlockInterfaceError(
-            f"Block {origin}: input dimensionality offsets must be non-negative and at most 1 apart, "
+            f"Block {origin}: input dimensionality offsets must be non-negative and at most 1 "
+            "apart, "
             f"got {dict(spec.input_offsets)}."
         )
     if len(offsets) > 1 or offsets == {1}:
         if spec.reference_property is None:
             raise BlockInterfaceError(
-                f"Block {origin}: inputs at different depths need get_dimensionality_reference_property()."
+                f"Block {origin}: inputs at different depths need "
+                "get_dimensionality_reference_property()."
             )
         if spec.output_offset != 0:
             raise BlockInterfaceError(
-                f"Block {origin}: inputs at different depths allow no output dimensionality offset, "
+                f"Block {origin}: inputs at different depths allow no output dimensionality "
+                "offset, "
                 f"got {spec.output_offset}."
             )
     if spec.reference_property is not None and spec.reference_property not in spec.fields:
         raise BlockInterfaceError(
-            f"Block {origin}: the dimensionality reference {spec.reference_property!r} is not a field."
+            f"Block {origin}: the dimensionality reference {spec.reference_property!r} is not a "
+            "field."
         )

@@ -15,9 +15,7 @@ class FlowControl:
 
     __slots__ = ("context", "mode")
 
-    def __init__(
-        self, context: str | Sequence[str] | None = None, mode: str | None = None
-    ) -> None:
+    def __init__(self, context: str | Sequence[str] | None = None, mode: str | None = None) -> None:
         self.context = context
         self.mode = mode
 

@@ -1,4 +1,6 @@
-"""How a manifest says "this field may hold a reference". Parsing of reference texts lives in `definition`."""
+"""How a manifest says "this field may hold a reference". Parsing of reference texts lives in
+`definition`.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,7 @@ def _reference(
 
 
 def Selector(kind: Sequence[Kind] | None = None) -> Any:  # noqa: N802 - the name plug-ins import
-    """Annotation of a field that takes a reference to an input or a step output of the given kinds."""
+    """Annotation of a field that takes a reference to an input or step output of these kinds."""
     return _reference(ANY_DATA_PATTERN, "any_data", kind or [WILDCARD_KIND], "dynamic")
 
 

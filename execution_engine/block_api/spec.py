@@ -1,4 +1,4 @@
-"""`BlockSpec`: what compiler and planner read of a block. Plain data: no pydantic, no block code."""
+"""`BlockSpec`: what compiler and planner read of a block. Plain data: no pydantic, no code."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ class ReferenceSpec:
         element: what may be referred to (`any_data`, `step`, ...).
         kinds: accepted kinds by name.
         points_to_batch: True, False or "dynamic".
-        container: None for the field's value itself, "list" for elements of a list, "dict" for values of an object.
+        container: None for the field's value itself, "list" for elements of a list, "dict" for
+            values of an object.
     """
 
     element: str
@@ -35,7 +36,8 @@ class FieldSpec:
         aliases: every name accepted in JSON, the published one first.
         required: whether a step must give it.
         references: the forms of reference it takes; empty for literal-only fields.
-        accepts_literal: whether a plain value (beside a reference) is allowed at the top of the field.
+        accepts_literal: whether a plain value (beside a reference) is allowed at the top of the
+            field.
     """
 
     name: str
@@ -55,7 +57,9 @@ class OutputSpec:
 
 @dataclass(frozen=True, slots=True)
 class BlockSpec:
-    """Digest of a manifest and its block class, made once at registration or read from a generated index."""
+    """Digest of a manifest and its block class, made once at registration or read from a generated
+    index.
+    """
 
     type_id: str
     aliases: tuple[str, ...] = ()
@@ -97,7 +101,12 @@ class BlockSpec:
         """JSON-compatible form, the inverse of `from_dict`; empty members are left out."""
         data = asdict(self)
         data["fields"] = {name: _drop_empty(value) for name, value in data["fields"].items()}
-        for name in ("accepts_batches", "accepts_batches_and_scalars", "auto_batch_cast", "written_in_place"):
+        for name in (
+            "accepts_batches",
+            "accepts_batches_and_scalars",
+            "auto_batch_cast",
+            "written_in_place",
+        ):
             data[name] = sorted(data[name])
         kept = _drop_empty(data)
         kept["fields"] = data["fields"]
@@ -110,7 +119,8 @@ class BlockSpec:
         values["aliases"] = tuple(values.get("aliases", ()))
         values["init_parameters"] = tuple(values.get("init_parameters", ()))
         values["outputs"] = tuple(
-            OutputSpec(output["name"], tuple(output["kinds"])) for output in values.get("outputs", ())
+            OutputSpec(output["name"], tuple(output["kinds"]))
+            for output in values.get("outputs", ())
         )
         values["fields"] = {
             name: FieldSpec(
@@ -130,7 +140,12 @@ class BlockSpec:
             )
             for name, spec in values.get("fields", {}).items()
         }
-        for name in ("accepts_batches", "accepts_batches_and_scalars", "auto_batch_cast", "written_in_place"):
+        for name in (
+            "accepts_batches",
+            "accepts_batches_and_scalars",
+            "auto_batch_cast",
+            "written_in_place",
+        ):
             values[name] = frozenset(values.get(name, ()))
         return cls(**values)
 

@@ -1,4 +1,6 @@
-"""`compile_definition`: from JSON to a plan, reporting every problem at once. `PlanCache` keeps plans."""
+"""`compile_definition`: from JSON to a plan, reporting every problem at once. `PlanCache` keeps
+plans.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,8 @@ def compile_definition(definition: Mapping[str, Any], registry: BlockRegistry) -
     Raises:
         WorkflowDefinitionError: the requested engine version is no version.
         NotSupportedExecutionEngineError: the requested engine version is not this one's.
-        WorkflowCompilerError: the class of the earliest phase with a problem (syntax, names, references, graph, depth,
+        WorkflowCompilerError: the class of the earliest phase with a problem (syntax, names,
+            references, graph, depth,
             lineage); `.errors` holds all problems of all phases.
     """
     plan, problems = _compile(definition, registry)
@@ -42,14 +45,18 @@ def compile_definition(definition: Mapping[str, Any], registry: BlockRegistry) -
 
 
 def find_problems(definition: Mapping[str, Any], registry: BlockRegistry) -> list[Problem]:
-    """Every problem of a definition, none for a good one. Raises only for a version that cannot be served."""
+    """Every problem of a definition, none for a good one. Raises only for a version that cannot be
+    served.
+    """
     return _compile(definition, registry)[1].problems
 
 
 def inspect_graph(
     definition: Mapping[str, Any], registry: BlockRegistry
 ) -> tuple[Definition, Graph, list[Problem]]:
-    """The parts of a definition as far as they can be understood, with its problems, for showing what is there."""
+    """The parts of a definition as far as they can be understood, with its problems, for showing
+    what is there.
+    """
     problems = ProblemList()
     parsed = parse_definition(definition, problems)
     graph = build_graph(parsed, parse_steps(parsed, registry, problems), problems)
@@ -70,7 +77,8 @@ def _compile(
 
 
 class PlanCache:
-    """Plans by definition: equal JSON gives the same plan. Thread-safe; the least recently used is dropped.
+    """Plans by definition: equal JSON gives the same plan. Thread-safe; the least recently used is
+    dropped.
 
     Args:
         registry: the blocks definitions may use.
@@ -88,7 +96,9 @@ class PlanCache:
         self.misses = 0
 
     def get(self, definition: Mapping[str, Any]) -> Plan:
-        """The plan of a definition, compiled when its JSON has not been seen; errors as `compile_definition`."""
+        """The plan of a definition, compiled when its JSON has not been seen; errors as
+        `compile_definition`.
+        """
         try:
             key = orjson.dumps(definition, option=orjson.OPT_NON_STR_KEYS)
         except TypeError:

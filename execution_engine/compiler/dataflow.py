@@ -1,6 +1,7 @@
 """Depth and lineage of every value: which batch a value belongs to and how steps consume it.
 
-A lineage is a tuple of level names: `()` for one value a run, `("<workflow_input>",)` for one value an input element, one
+A lineage is a tuple of level names: `()` for one value a run, `("<workflow_input>",)` for one value
+    an input element, one
 more level for each step that turns an element into several. Building plans is not done here.
 """
 
@@ -34,7 +35,8 @@ class StepFlow:
         execution: lineage of one call's index; `()` for steps that run once.
         outputs: lineage of the outputs.
         edges: lineage of the source of each data edge, in the order of `GraphNode.data`.
-        casts: fields whose single value is handed over as a batch, with the lineage it is repeated along.
+        casts: fields whose single value is handed over as a batch, with the lineage it is repeated
+            along.
         controlled: whether the lineage of a gate, not of data, decides how often the step runs.
     """
 
@@ -49,12 +51,16 @@ def input_lineage(declared: InputDeclaration) -> Lineage:
     """Lineage of a workflow input; levels below the first belong to that input alone."""
     if declared.dimensionality == 0:
         return ()
-    below = tuple(f"$inputs.{declared.name}[{level}]" for level in range(2, declared.dimensionality + 1))
+    below = tuple(
+        f"$inputs.{declared.name}[{level}]" for level in range(2, declared.dimensionality + 1)
+    )
     return (ROOT_LEVEL, *below)
 
 
 def trace_dataflow(graph: Graph, problems: ProblemList) -> dict[int, StepFlow]:
-    """The flow of every step whose inputs are known; faults go to `problems` and stop at the faulty step."""
+    """The flow of every step whose inputs are known; faults go to `problems` and stop at the faulty
+    step.
+    """
     flows: dict[int, StepFlow] = {}
     for position in graph.order:
         node = graph.nodes[position]
@@ -106,7 +112,8 @@ class _StepTracer:
                 self._add(
                     StepInputDimensionalityError,
                     "nothing_to_collapse",
-                    f"Step '{self.node.step.name}' gathers the elements of a batch, but all its inputs are single "
+                    f"Step '{self.node.step.name}' gathers the elements of a batch, but all its "
+                    "inputs are single "
                     "values.",
                     None,
                 )
@@ -132,7 +139,8 @@ class _StepTracer:
                 self._add(
                     ExecutionGraphStructureError,
                     "batch_into_single_value",
-                    f"Step '{self.node.step.name}': '{reference.field}' takes one value for the whole batch, but "
+                    f"Step '{self.node.step.name}': '{reference.field}' takes one value for the "
+                    "whole batch, but "
                     f"{reference.reference.text} gives one a batch element.",
                     reference,
                     hint="use a WorkflowParameter, or a step that makes one value",
@@ -142,7 +150,7 @@ class _StepTracer:
     def _reference_lineage(
         self, batch_edges: list[tuple[StepReference, Lineage]]
     ) -> Lineage | None:
-        """Lineage at offset 0 (what the outputs follow), None when the inputs do not fit together."""
+        """Lineage at offset 0 (what the outputs follow), None when the inputs do not fit."""
         offsets = self.spec.input_offsets
         depths: dict[int, StepReference] = {}
         for reference, lineage in batch_edges:
@@ -157,7 +165,9 @@ class _StepTracer:
             )
             wanted = (
                 f" '{self.spec.reference_property}' sets the depth and "
-                + ", ".join(f"'{name}' lies {offset} deeper" for name, offset in offsets.items() if offset)
+                + ", ".join(
+                    f"'{name}' lies {offset} deeper" for name, offset in offsets.items() if offset
+                )
                 + "."
                 if any(offsets.values())
                 else " All inputs of this block need the same depth of nesting."
@@ -186,11 +196,13 @@ class _StepTracer:
                 self._add(
                     StepInputLineageError,
                     "unrelated_batches",
-                    f"Step '{self.node.step.name}': {reference.reference.text} and {other.reference.text} come from "
-                    f"different batches ({_show(lineage)} and {_show(deepest)}), so their elements do not belong "
+                    f"Step '{self.node.step.name}': {reference.reference.text} and "
+                    f"{other.reference.text} come from "
+                    f"different batches ({_show(lineage)} and {_show(deepest)}), so their elements "
+                    "do not belong "
                     "together.",
                     reference,
-                    hint="take both from the same step, or bring one back with a step that collapses or stitches",
+                    hint="take both from one step, or bring one back by a collapse or stitch step",
                 )
                 return None
         return deepest[:depth]
@@ -207,7 +219,8 @@ class _StepTracer:
             self._add(
                 ControlFlowDefinitionError,
                 "gate_does_not_fit",
-                f"Step '{self.node.step.name}' works on {' and '.join(_show(item) for item in sorted(data))}, but its "
+                f"Step '{self.node.step.name}' works on "
+                f"{' and '.join(_show(item) for item in sorted(data))}, but its "
                 f"gate '{gate_name}' decides for {_show(lineage)}; the step could never run.",
                 None,
             )
@@ -279,5 +292,8 @@ def takes_batches(spec: BlockSpec, reference: StepReference) -> bool:
 def _show(lineage: Lineage) -> str:
     if not lineage:
         return "the run as a whole"
-    names = ["each input element" if level == ROOT_LEVEL else f"each part from {level}" for level in lineage]
+    names = [
+        "each input element" if level == ROOT_LEVEL else f"each part from {level}"
+        for level in lineage
+    ]
     return " > ".join(names)

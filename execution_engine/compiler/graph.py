@@ -1,4 +1,6 @@
-"""Follows the references of a definition: names, targets, kinds, control edges, order. Depths come later."""
+"""Follows the references of a definition: names, targets, kinds, control edges, order. Depths come
+later.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ class DataEdge:
 
 @dataclass(slots=True)
 class GraphNode:
-    """One step in the graph: its data edges, the steps it gates and those that gate it, by position."""
+    """One step in the graph: its data edges, the steps it gates and those that gate it, by
+    position.
+    """
 
     step: ParsedStep
     data: list[DataEdge] = field(default_factory=list)
@@ -52,7 +56,9 @@ class GraphNode:
 
 @dataclass(slots=True)
 class Graph:
-    """Steps in definition order, their topological order, and the outputs with their parsed references."""
+    """Steps in definition order, their topological order, and the outputs with their parsed
+    references.
+    """
 
     inputs: Mapping[str, InputDeclaration]
     nodes: list[GraphNode]
@@ -67,7 +73,9 @@ class Graph:
 
 
 def build_graph(definition: Definition, steps: list[ParsedStep], problems: ProblemList) -> Graph:
-    """The graph of a definition; every fault in names, references, kinds and structure goes to `problems`."""
+    """The graph of a definition; every fault in names, references, kinds and structure goes to
+    `problems`.
+    """
     check_names(definition, problems)
     inputs = {declared.name: declared for declared in definition.inputs}
     positions: dict[str, int] = {}
@@ -153,7 +161,8 @@ def _follow(
         problems.add(
             ExecutionGraphStructureError,
             "unknown_output",
-            f"Step '{node.step.name}': '{item.field}' refers to {what} '{reference.property_name}' of step "
+            f"Step '{node.step.name}': '{item.field}' refers to {what} '{reference.property_name}' "
+            "of step "
             f"'{reference.name}' ({nodes[source].step.declaration.type}), which has: {offered}.",
             item.where,
             hint=did_you_mean(reference.property_name, outputs),
@@ -166,15 +175,17 @@ def _follow(
 
 
 def _element_fits(item: StepReference, is_step_output: bool) -> bool:
-    """Whether the field takes references to this side at all; what data it may be is a matter of kinds."""
+    """Whether the field takes references to this side at all; what data it may be is a matter of
+    kinds.
+    """
     if is_step_output:
         return any(form.element in ("any_data", "step_output") for form in item.forms)
-    return any(form.element == "any_data" or form.element.startswith("workflow_") for form in item.forms)
+    return any(
+        form.element == "any_data" or form.element.startswith("workflow_") for form in item.forms
+    )
 
 
-def _wrong_element(
-    node: GraphNode, item: StepReference, what: str, problems: ProblemList
-) -> None:
+def _wrong_element(node: GraphNode, item: StepReference, what: str, problems: ProblemList) -> None:
     node.complete = False
     problems.add(
         ExecutionGraphStructureError,
@@ -200,7 +211,8 @@ def _missing_target(
     problems.add(
         InvalidReferenceTargetError,
         f"unknown_{what}",
-        f"Step '{node.step.name}': '{item.field}' refers to the {what} '{item.reference.name}', which does not "
+        f"Step '{node.step.name}': '{item.field}' refers to the {what} '{item.reference.name}', "
+        "which does not "
         f"exist; declared {what}s: {names if len(names) < 200 else names[:200] + ', ...'}.",
         item.where,
         hint=did_you_mean(item.reference.name, candidates),
@@ -220,7 +232,8 @@ def _kinds_fit(
     problems.add(
         ReferenceTypeError,
         "kind_mismatch",
-        f"Step '{node.step.name}': '{item.field}' takes {' or '.join(dict.fromkeys(accepted))}, but "
+        f"Step '{node.step.name}': '{item.field}' takes {' or '.join(dict.fromkeys(accepted))}, "
+        "but "
         f"{item.reference.text} gives {' or '.join(given)}.",
         item.where,
         block_id=node.step.name,
@@ -243,7 +256,8 @@ def _add_control_edge(
         problems.add(
             ExecutionGraphStructureError,
             "step_reference_not_allowed",
-            f"Step '{name}': '{item.field}' needs data, but {item.reference.text} names a step; add the output, such "
+            f"Step '{name}': '{item.field}' needs data, but {item.reference.text} names a step; "
+            "add the output, such "
             f"as {item.reference.text}.{next(iter(nodes[target].step.outputs or ['output']))}.",
             item.where,
             block_id=name,
@@ -255,7 +269,8 @@ def _add_control_edge(
         problems.add(
             ExecutionGraphStructureError,
             "duplicated_control_target",
-            f"Step '{name}' names {item.reference.text} as a target more than once; a step can be gated only once by "
+            f"Step '{name}' names {item.reference.text} as a target more than once; a step can be "
+            "gated only once by "
             "the same control step.",
             item.where,
             block_id=name,
@@ -279,15 +294,16 @@ def _follow_outputs(
         message = hint = None
         if reference is None or reference.kind == STEP:
             message = (
-                f"Output '{output.name}': '{output.selector}' is no reference to data; expected $inputs.name, "
+                f"Output '{output.name}': '{output.selector}' is no reference to data; expected "
+                "$inputs.name, "
                 "$steps.step.output or $steps.step.*."
             )
         elif reference.kind == INPUT:
             if reference.name not in inputs:
-                message = f"Output '{output.name}' refers to the input '{reference.name}', which does not exist."
+                message = f"Output '{output.name}' refers to the missing input '{reference.name}'."
                 hint = did_you_mean(reference.name, inputs)
         elif reference.name not in positions:
-            message = f"Output '{output.name}' refers to the step '{reference.name}', which does not exist."
+            message = f"Output '{output.name}' refers to the missing step '{reference.name}'."
             hint = did_you_mean(reference.name, positions)
         else:
             offered = nodes[positions[reference.name]].step.outputs
@@ -296,7 +312,8 @@ def _follow_outputs(
                 continue
             if reference.property_name != ALL_OUTPUTS and reference.property_name not in offered:
                 message = (
-                    f"Output '{output.name}' refers to '{reference.property_name}' of step '{reference.name}', which "
+                    f"Output '{output.name}' refers to '{reference.property_name}' of step "
+                    f"'{reference.name}', which "
                     f"has: {', '.join(offered) or 'no outputs'}."
                 )
                 hint = did_you_mean(reference.property_name, offered)
@@ -316,7 +333,9 @@ def _follow_outputs(
 
 
 def _topological_order(graph: Graph, problems: ProblemList) -> list[int]:
-    """Positions in an order in which every step follows its predecessors; definition order breaks ties."""
+    """Positions in an order in which every step follows its predecessors; definition order breaks
+    ties.
+    """
     waiting = [graph.predecessors(position) for position in range(len(graph.nodes))]
     followers: list[list[int]] = [[] for _ in graph.nodes]
     for position, before in enumerate(waiting):
@@ -340,7 +359,9 @@ def _topological_order(graph: Graph, problems: ProblemList) -> list[int]:
 def _report_cycles(
     graph: Graph, predecessors: list[set[int]], sorted_out: set[int], problems: ProblemList
 ) -> None:
-    """One problem for each cycle found by walking backwards from the steps that could not be ordered."""
+    """One problem for each cycle found by walking backwards from the steps that could not be
+    ordered.
+    """
     seen = set(sorted_out)
     for start in range(len(graph.nodes)):
         if start in seen:

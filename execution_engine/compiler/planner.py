@@ -197,8 +197,11 @@ class _Planner:
             value = self._value(node, first, edges[0][1], spec.fields[name].accepts_literal)
             return ArgumentPlan(name, value=value, cast=cast, cast_axis=cast_axis, private=private)
         raw = getattr(manifest, name)
-        template = {key: _literal(item) for key, item in raw.items()} if isinstance(raw, dict) else [
-            _literal(item) for item in raw]  # fmt: skip
+        template: Any
+        if isinstance(raw, dict):
+            template = {key: _literal(item) for key, item in raw.items()}
+        else:
+            template = [_literal(item) for item in raw]
         parts = tuple(
             (edge.reference.key, self._value(node, edge, lineage, False))
             for edge, lineage in edges
@@ -208,9 +211,7 @@ class _Planner:
             name, template=template, parts=parts, cast=cast, cast_axis=cast_axis, private=private
         )
 
-    def _value(
-        self, node: GraphNode, edge: DataEdge, lineage: Lineage, checked: bool
-    ) -> ValuePlan:
+    def _value(self, node: GraphNode, edge: DataEdge, lineage: Lineage, checked: bool) -> ValuePlan:
         reference = edge.reference.reference
         if edge.source >= 0:
             assert reference.property_name is not None
@@ -243,7 +244,11 @@ class _Planner:
         else:
             position = self.graph.positions[reference.name]
             offered = self.graph.nodes[position].step.outputs or {}
-            names = list(offered) if reference.property_name == ALL_OUTPUTS else [reference.property_name]
+            names = (
+                list(offered)
+                if reference.property_name == ALL_OUTPUTS
+                else [reference.property_name]
+            )
             members = tuple(
                 (name, self.output_slots[position][name], offered[name].kinds) for name in names
             )

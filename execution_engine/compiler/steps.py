@@ -1,4 +1,6 @@
-"""Reads steps with the manifests of their blocks and finds the references in them. Follows no reference."""
+"""Reads steps with the manifests of their blocks and finds the references in them. Follows no
+reference.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ class StepReference(NamedTuple):
 
 @dataclass(slots=True)
 class ParsedStep:
-    """A step with what its block makes of it; `spec`, `block`, `manifest` are None when the step is faulty."""
+    """A step with what its block makes of it; `spec`, `block`, `manifest` are None when the step is
+    faulty.
+    """
 
     declaration: StepDeclaration
     spec: BlockSpec | None = None
@@ -142,7 +146,8 @@ def _field_references(
             problems.add(
                 InvalidReferenceTargetError,
                 "malformed_reference",
-                f"Step '{step.name}': '{item}' in '{field.name}' is no reference; expected $inputs.name or "
+                f"Step '{step.name}': '{item}' in '{field.name}' is no reference; expected "
+                "$inputs.name or "
                 "$steps.step.output.",
                 pointer,
                 hint="write '$$' at the start for text that begins with a dollar sign"

@@ -1,4 +1,6 @@
-"""Turns what pydantic says about a step into problems that a newcomer can act on. Validates nothing itself."""
+"""Turns what pydantic says about a step into problems that a newcomer can act on. Validates nothing
+itself.
+"""
 
 from __future__ import annotations
 
@@ -115,7 +117,8 @@ def _add_wrong(
     else:
         expectations = list(dict.fromkeys(_expected(detail) for detail in chosen))
         message = (
-            f"Step '{step.name}': '{place}' must be {' or '.join(expectations)}, got {describe(got)}."
+            f"Step '{step.name}': '{place}' must be {' or '.join(expectations)}, "
+            f"got {describe(got)}."
         )
         choices = [
             choice.strip().strip("'")
@@ -138,7 +141,9 @@ def _add_wrong(
 
 
 def _locate(body: Mapping[str, Any], detail: Mapping[str, Any]) -> list[str | int]:
-    """Path of an error inside the step as written; parts of the location that name union members drop out."""
+    """Path of an error inside the step as written; parts of the location that name union members
+    drop out.
+    """
     path: list[str | int] = []
     current: Any = body
     location = detail["loc"]

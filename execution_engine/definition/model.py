@@ -1,4 +1,6 @@
-"""`Definition`: a workflow definition as typed parts that remember where they stood. No rule is checked here."""
+"""`Definition`: a workflow definition as typed parts that remember where they stood. No rule is
+checked here.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,7 @@ class StepDeclaration:
 
 @dataclass(frozen=True, slots=True)
 class OutputDeclaration:
-    """One response field: `coordinates_system` is `parent` (the workflow input's space) or `own`."""
+    """One response field; `coordinates_system` is `parent` (the input image's) or `own`."""
 
     name: str
     selector: str

@@ -1,4 +1,6 @@
-"""Reads a definition's outer shape (inputs, steps, outputs) and reports what does not fit. Knows no block."""
+"""Reads a definition's outer shape (inputs, steps, outputs) and reports what does not fit. Knows no
+block.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ from execution_engine.errors import ExecutionGraphStructureError, WorkflowSyntax
 
 
 def parse_definition(raw: Any, problems: ProblemList) -> Definition:
-    """The typed parts of a definition; what is wrong goes to `problems` and is left out of the result."""
+    """The typed parts of a definition; what is wrong goes to `problems` and is left out of the
+    result.
+    """
     if not isinstance(raw, Mapping):
         problems.add(
             WorkflowSyntaxError,
@@ -65,7 +69,9 @@ def parse_definition(raw: Any, problems: ProblemList) -> Definition:
 def describe(value: Any) -> str:
     """Short text for a JSON value in a message: its type and, for small values, the value."""
     names = {dict: "an object", list: "a list", str: "text", bool: "a boolean", type(None): "null"}
-    name = names.get(type(value), "a number" if isinstance(value, (int, float)) else type(value).__name__)
+    name = names.get(
+        type(value), "a number" if isinstance(value, (int, float)) else type(value).__name__
+    )
     if isinstance(value, (dict, list)) or value is None:
         return name
     text = repr(value)
@@ -124,7 +130,8 @@ def _parse_input(
         problems.add(
             WorkflowSyntaxError,
             "unknown_input_type",
-            f"Input '{name}' has the type {describe(type_name)}; known types are {', '.join(INPUT_TYPES)}.",
+            f"Input '{name}' has the type {describe(type_name)}; known types are "
+            f"{', '.join(INPUT_TYPES)}.",
             f"{where}/type",
             hint=did_you_mean(str(type_name), INPUT_TYPES),
         )
@@ -143,7 +150,8 @@ def _parse_input(
             problems.add(
                 WorkflowSyntaxError,
                 "wrong_type",
-                f"Input '{name}': 'dimensionality' must be a whole number, got {describe(dimensionality)}.",
+                f"Input '{name}': 'dimensionality' must be a whole number, got "
+                f"{describe(dimensionality)}.",
                 f"{where}/dimensionality",
             )
             dimensionality = 1
@@ -151,7 +159,8 @@ def _parse_input(
             problems.add(
                 ExecutionGraphStructureError,
                 "wrong_dimensionality",
-                f"Input '{name}': a batch input has a dimensionality of 1 or more, got {dimensionality}.",
+                f"Input '{name}': a batch input has a dimensionality of 1 or more, got "
+                f"{dimensionality}.",
                 f"{where}/dimensionality",
             )
             dimensionality = 1
@@ -199,7 +208,7 @@ def _parse_step(
             WorkflowSyntaxError,
             "missing_field" if "type" not in item else "wrong_type",
             f"Step '{name}' has {found}; it must be the id of a block, such as "
-            "\"roboflow_core/image_blur@v1\".",
+            '"roboflow_core/image_blur@v1".',
             f"{where}/type",
             block_id=name,
             property_name="type",
@@ -229,7 +238,8 @@ def _parse_output(
         problems.add(
             WorkflowSyntaxError,
             "missing_field" if "selector" not in item else "wrong_type",
-            f"Output '{name}': 'selector' {found}; it must be a reference such as \"$steps.name.output\".",
+            f"Output '{name}': 'selector' {found}; it must be a reference such as "
+            '"$steps.name.output".',
             f"{where}/selector",
         )
         return None
@@ -238,7 +248,8 @@ def _parse_output(
         problems.add(
             WorkflowSyntaxError,
             "wrong_value",
-            f"Output '{name}': 'coordinates_system' is \"parent\" or \"own\", got {describe(system)}.",
+            f"Output '{name}': 'coordinates_system' is \"parent\" or \"own\", got "
+            f"{describe(system)}.",
             f"{where}/coordinates_system",
         )
         system = "parent"

@@ -87,6 +87,8 @@ class ProblemList:
         if len(problems) == 1:
             message = str(problems[0])
         else:
-            lines = "\n".join(f"  {number}. {problem}" for number, problem in enumerate(problems, 1))
+            lines = "\n".join(
+                f"  {number}. {problem}" for number, problem in enumerate(problems, 1)
+            )
             message = f"The workflow definition has {len(problems)} problems:\n{lines}"
         raise first[0](message, context=_CONTEXTS[_PHASE_OF[first[0]]], errors=problems)

@@ -1,4 +1,6 @@
-"""The grammar of references (`$inputs.x`, `$steps.s`, `$steps.s.p`). Whether a target exists is not decided here."""
+"""The grammar of references (`$inputs.x`, `$steps.s`, `$steps.s.p`). Whether a target exists is not
+decided here.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ NAME = re.compile(r"[A-Za-z_0-9\-]+")
 
 
 class Reference(NamedTuple):
-    """A parsed reference: `kind` is one of `INPUT`, `STEP`, `STEP_OUTPUT`; `property_name` only for the last."""
+    """A parsed reference: `kind` is one of `INPUT`, `STEP`, `STEP_OUTPUT`; `property_name` only for
+    the last.
+    """
 
     kind: str
     name: str
@@ -27,7 +31,7 @@ class Reference(NamedTuple):
 
 
 def is_reference(value: Any) -> bool:
-    """Whether a value of a definition is to be read as a reference: text that starts with one `$`."""
+    """Whether a value of a definition reads as a reference: text that starts with one `$`."""
     return isinstance(value, str) and value.startswith("$") and not value.startswith(ESCAPE)
 
 

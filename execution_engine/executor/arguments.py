@@ -48,7 +48,9 @@ class Masks:
             if not _is_ancestor(gate_axis, axis):
                 continue
             spread = axis.spread(verdict, gate_axis)
-            result = spread if result is None else [a and b for a, b in zip(result, spread, strict=True)]
+            result = (
+                spread if result is None else [a and b for a, b in zip(result, spread, strict=True)]
+            )
         return result
 
     @property
@@ -81,9 +83,11 @@ class ArgumentBuilder:
                 self.spread.append(argument)
 
     def singles(self, state: RunState, closed: bool) -> tuple[dict[str, Any], str | None]:
-        """Constants and single values, with the name of the argument that is empty (None when none is).
+        """Constants and single values, with the name of the argument that is empty (None when none
+        is).
 
-        Only a value made by a step counts as empty when it is None. With `closed` every such value is empty.
+        Only a value made by a step counts as empty when it is None. With `closed` every such value
+        is empty.
         """
         arguments = dict(self._plan.constants)
         empty: str | None = None
@@ -108,7 +112,8 @@ class ArgumentBuilder:
         return arguments, empty
 
     def columns(self, state: RunState, axis: Axis | None, masks: Masks | None) -> Columns:
-        """One list of values for each batch-oriented argument, aligned with the step's axis (or with one call).
+        """One list of values for each batch-oriented argument, aligned with the step's axis (or
+        with one call).
 
         An entry is None where the element is empty and the block does not take empty elements.
         """
@@ -136,7 +141,9 @@ class ArgumentBuilder:
                         empty = True
                 column.append(None if empty and not self._accepts_empty else container)
         if argument.private:
-            column = [None if value is None else private_copy(value, self._codecs) for value in column]
+            column = [
+                None if value is None else private_copy(value, self._codecs) for value in column
+            ]
         return column
 
     def _value_column(
@@ -156,7 +163,9 @@ class ArgumentBuilder:
             content = [None] * own.size
         allowed = None if masks is None else masks.allowed(own)
         if allowed is not None:
-            content = [item if open_ else None for item, open_ in zip(content, allowed, strict=True)]
+            content = [
+                item if open_ else None for item, open_ in zip(content, allowed, strict=True)
+            ]
         if own is axis:
             return content
         return self._groups(content, own, axis)
@@ -164,7 +173,7 @@ class ArgumentBuilder:
     def _repeat(
         self, argument: ArgumentPlan, single: Any, state: RunState, axis: Axis | None
     ) -> list[Any]:
-        """One value for every call; as batches when the argument is cast one level below the calls."""
+        """One value for every call; as batches when it is cast one level below the calls."""
         calls = 1 if axis is None else axis.size
         if not argument.cast or single is None:
             return [single] * calls
@@ -211,7 +220,9 @@ def batch_of(content: list[Any], axis: Axis, positions: list[int]) -> Batch[Any]
 
 
 def private_copy(value: Any, codecs: CodecRegistry) -> Any:
-    """A copy of a value that a block may write to: images, arrays, predictions and containers of them."""
+    """A copy of a value that a block may write to: images, arrays, predictions and containers of
+    them.
+    """
     if isinstance(value, WorkflowImageData):
         return value.writable_copy()
     if isinstance(value, np.ndarray):

@@ -1,4 +1,6 @@
-"""`Axis`: the elements of one level of batching at run time. Columns of values are lists aligned with an axis."""
+"""`Axis`: the elements of one level of batching at run time. Columns of values are lists aligned
+with an axis.
+"""
 
 from __future__ import annotations
 

@@ -20,10 +20,12 @@ _CONTEXT = "workflow_compilation | steps_initialisation"
 def create_blocks(
     plan: Plan, registry: BlockRegistry, init_parameters: Mapping[str, Any]
 ) -> list[WorkflowBlock]:
-    """One fresh block for each step of the plan, in its order; on a failure those already made are closed.
+    """One fresh block for each step of the plan, in its order; on a failure those already made are
+    closed.
 
     Raises:
-        BlockInitParameterNotProvidedError: a constructor argument has no value; the text names step and argument.
+        BlockInitParameterNotProvidedError: a constructor argument has no value; the text names step
+            and argument.
         BlockInterfaceError: a constructor does not take the arguments its block asks for.
     """
     created: list[WorkflowBlock] = []
@@ -67,7 +69,8 @@ def _create(
         raise
     except TypeError as error:
         raise BlockInterfaceError(
-            f"Step '{step.name}': {step.spec.module}.{step.spec.class_name} cannot be made with the init parameters "
+            f"Step '{step.name}': {step.spec.module}.{step.spec.class_name} cannot be made with "
+            "the init parameters "
             f"{', '.join(arguments) or 'none'}: {error}",
             context=_CONTEXT,
             inner_error=error,

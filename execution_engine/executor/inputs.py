@@ -1,4 +1,6 @@
-"""Reads what a caller gives a run: decodes batch inputs, takes defaults, checks parameters. Never changes the caller's data."""
+"""Reads what a caller gives a run: decodes batch inputs, takes defaults, checks parameters. Never
+changes the caller's data.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ def assemble_inputs(
     for item in plan.inputs:
         if item.declaration.is_parameter:
             name = item.declaration.name
-            state.slots[item.slot] = given[name] if name in given else item.declaration.default
+            state.slots[item.slot] = given.get(name, item.declaration.default)
         else:
             _assemble_batch(item, given, size, state, context)
     if state.axes[0] is None:
@@ -40,7 +42,8 @@ def assemble_inputs(
 
 
 def check_parameters(plan: Plan, state: RunState) -> None:
-    """Checks parameters against the fields they feed and stores the values as those fields take them.
+    """Checks parameters against the fields they feed and stores the values as those fields take
+    them.
 
     Raises:
         RuntimeInputError: a value fits none of a field's literal forms.
@@ -57,7 +60,8 @@ def check_parameters(plan: Plan, state: RunState) -> None:
             )
             missing = " (it was not given and has no default)" if value is None else ""
             raise RuntimeInputError(
-                f"Parameter '{declared.name}' is {describe(value)}{missing}, which '{item.field}' of step "
+                f"Parameter '{declared.name}' is {describe(value)}{missing}, which '{item.field}' "
+                "of step "
                 f"'{item.step}' does not take: {wanted}.",
                 context=_VALIDATION,
                 inner_error=error,
@@ -112,7 +116,8 @@ def _assemble_batch(
             )
     elif depth > 1:
         raise RuntimeInputError(
-            f"Input '{name}' is nested {depth} levels deep and needs a list, got {describe(value)}.",
+            f"Input '{name}' is nested {depth} levels deep and needs a list, got "
+            f"{describe(value)}.",
             context=_ASSEMBLY,
         )
     else:
@@ -134,7 +139,8 @@ def _nested(decode: Decode, name: str, identifier: str, value: Any, depth: int) 
         return decode(identifier, value)
     if not isinstance(value, (list, tuple)):
         raise RuntimeInputError(
-            f"Input '{name}' needs a list at '{identifier}' ({depth} more level{'s' if depth > 1 else ''} of nesting), "
+            f"Input '{name}' needs a list at '{identifier}' ({depth} more "
+            f"level{'s' if depth > 1 else ''} of nesting), "
             f"got {describe(value)}.",
             context=_ASSEMBLY,
         )

@@ -1,4 +1,6 @@
-"""Deadline and cancellation of a run. A block that is running is never interrupted: the run stops before the next call."""
+"""Deadline and cancellation of a run. A block that is running is never interrupted: the run stops
+before the next call.
+"""
 
 from __future__ import annotations
 
@@ -59,6 +61,7 @@ class RunLimits:
             )
         if self._end is not None and time.monotonic() > self._end:
             raise RunDeadlineExceededError(
-                f"The run did not finish within its deadline of {self._deadline:g} s; it stopped before step '{step}'.",
+                f"The run did not finish within its deadline of {self._deadline:g} s; it stopped "
+                f"before step '{step}'.",
                 context="workflow_execution",
             )

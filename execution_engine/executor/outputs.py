@@ -37,7 +37,8 @@ _PLAIN_KINDS = frozenset(
 
 
 def construct_outputs(plan: Plan, state: RunState, serialize: bool) -> list[dict[str, Any]]:
-    """The response: a list with one object an element of the batch, or a single object when nothing is batched.
+    """The response: a list with one object an element of the batch, or a single object when nothing
+    is batched.
 
     Args:
         plan: the plan that was run.

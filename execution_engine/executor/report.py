@@ -1,4 +1,4 @@
-"""`RunReport`: what a run did with each step, for hosts that ask. Filling it never changes a run."""
+"""`RunReport`: what a run did with each step, for hosts that ask."""
 
 from __future__ import annotations
 

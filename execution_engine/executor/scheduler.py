@@ -1,4 +1,6 @@
-"""Decides when each step runs: in order on the caller's thread, or as soon as its inputs are ready on a pool."""
+"""Decides when each step runs: in order on the caller's thread, or as soon as its inputs are ready
+on a pool.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ def run_concurrently(
 ) -> None:
     """Runs steps as soon as their predecessors are done, at most `max_concurrent_steps` at a time.
 
-    A step that is ready while nothing else is runs on this thread. After an exception no step is started; those
+    A step that is ready while nothing else is runs on this thread. After an exception no step is
+    started; those
     running are waited for, and the exception of the earliest step in plan order is raised.
 
     Args:

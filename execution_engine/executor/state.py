@@ -1,4 +1,4 @@
-"""`RunState`: the slots and axes of one run. Steps write disjoint slots, so threads may share it."""
+"""`RunState`: slots and axes of one run. Steps write disjoint slots, so threads may share it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Runs one step: one call, one call an element, or one call for the whole batch. Scheduling is done elsewhere."""
+"""Runs one step: one call, one call an element, or one call for the whole batch. Scheduling is done
+elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,8 @@ class StepRunner:
         block: the instance; its state lives as long as the runner.
         codecs: kinds and codecs.
         future_slots: slots among the step's inputs that may hold futures.
-        error_handler: called with the step's name and the error before it is wrapped; may raise its own.
+        error_handler: called with the step's name and the error before it is wrapped; may raise its
+            own.
     """
 
     def __init__(
@@ -100,7 +103,12 @@ class StepRunner:
             selected = result[0] if isinstance(result, list) and len(result) == 1 else result
             self._set_verdicts(state, [selected], None)
         elif self.plan.spec.output_offset > 0:
-            if cast and isinstance(result, list) and len(result) == 1 and isinstance(result[0], list):
+            if (
+                cast
+                and isinstance(result, list)
+                and len(result) == 1
+                and isinstance(result[0], list)
+            ):
                 result = result[0]
             self._store_children(state, [result], None)
         else:
@@ -161,13 +169,15 @@ class StepRunner:
             results = [results] * len(positions)
         if not isinstance(results, list):
             raise InvalidBlockBehaviourError(
-                f"Step '{self.plan.name}' ({self.plan.spec.type_id}) works on batches and must return a list, got "
+                f"Step '{self.plan.name}' ({self.plan.spec.type_id}) works on batches and must "
+                "return a list, got "
                 f"{type(results).__name__}.",
                 context=_CONTEXT,
             )
         if len(results) != len(positions):
             raise ExecutionEngineRuntimeError(
-                f"Step '{self.plan.name}' ({self.plan.spec.type_id}) got {len(positions)} elements and returned "
+                f"Step '{self.plan.name}' ({self.plan.spec.type_id}) got {len(positions)} elements "
+                "and returned "
                 f"{len(results)} results.",
                 context=_CONTEXT,
             )
@@ -190,7 +200,12 @@ class StepRunner:
         if not self._accepts_empty or not columns:
             if allowed is not None:
                 positions = [i for i in positions if allowed[i]]
-                self._note(state, "gate closed", masks.gate_names if masks else "", axis.size - len(positions))
+                self._note(
+                    state,
+                    "gate closed",
+                    masks.gate_names if masks else "",
+                    axis.size - len(positions),
+                )
             for name, column in columns:
                 if self._is_batch(name) and None in _identities(column):
                     kept = [i for i in positions if column[i] is not None]
@@ -234,9 +249,7 @@ class StepRunner:
             ),
         ) from error
 
-    def _store(
-        self, state: RunState, axis: Axis, positions: list[int], results: list[Any]
-    ) -> None:
+    def _store(self, state: RunState, axis: Axis, positions: list[int], results: list[Any]) -> None:
         if self._controls:
             verdicts: list[Any] = [None] * axis.size
             for position, result in zip(positions, results, strict=True):
@@ -268,7 +281,8 @@ class StepRunner:
         for result in results:
             if not isinstance(result, list):
                 raise InvalidBlockBehaviourError(
-                    f"Step '{self.plan.name}' ({self.plan.spec.type_id}) makes several elements of one and must return "
+                    f"Step '{self.plan.name}' ({self.plan.spec.type_id}) makes several elements of "
+                    "one and must return "
                     f"a list of objects, got {type(result).__name__}.",
                     context=_CONTEXT,
                 )
@@ -288,7 +302,8 @@ class StepRunner:
                 continue
             if not isinstance(result, FlowControl):
                 raise InvalidBlockBehaviourError(
-                    f"Step '{self.plan.name}' ({self.plan.spec.type_id}) decides what runs and must return FlowControl, "
+                    f"Step '{self.plan.name}' ({self.plan.spec.type_id}) decides what runs and "
+                    "must return FlowControl, "
                     f"got {type(result).__name__}.",
                     context=_CONTEXT,
                 )
@@ -296,7 +311,8 @@ class StepRunner:
             unknown = targets - self.plan.targets.keys()
             if unknown:
                 raise ExecutionEngineRuntimeError(
-                    f"Step '{self.plan.name}' ({self.plan.spec.type_id}) selected {', '.join(sorted(unknown))}, which "
+                    f"Step '{self.plan.name}' ({self.plan.spec.type_id}) selected "
+                    f"{', '.join(sorted(unknown))}, which "
                     "is not among its declared targets.",
                     context=_CONTEXT,
                 )
@@ -332,7 +348,8 @@ class StepRunner:
         what = f"Step '{self.plan.name}' ({self.plan.spec.type_id})"
         if not isinstance(result, dict):
             raise InvalidBlockBehaviourError(
-                f"{what} must return an object with its outputs {', '.join(self._names)}, got {type(result).__name__}.",
+                f"{what} must return an object with its outputs {', '.join(self._names)}, got "
+                f"{type(result).__name__}.",
                 context=_CONTEXT,
             )
         missing = [name for name in self._names if name not in result]
@@ -343,13 +360,14 @@ class StepRunner:
         if extra:
             parts.append(f"has {', '.join(extra)} too many")
         raise ExecutionEngineRuntimeError(
-            f"{what} declares the outputs {', '.join(self._names) or 'none'}; its result {' and '.join(parts)}.",
+            f"{what} declares the outputs {', '.join(self._names) or 'none'}; its result "
+            f"{' and '.join(parts)}.",
             context=_CONTEXT,
         )
 
 
 def _identities(column: list[Any]) -> list[Any]:
-    """The column with everything but None replaced, so that `in` never calls `__eq__` of a value."""
+    """The column with all but None replaced, so that `in` never calls `__eq__` of a value."""
     return [None if value is None else 0 for value in column]
 
 

@@ -1,4 +1,6 @@
-"""`WorkflowImageData`: the image that travels between steps. Loading from URLs and files is the codec's job."""
+"""`WorkflowImageData`: the image that travels between steps. Loading from URLs and files is the
+codec's job.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +23,14 @@ JPEG_QUALITY = 95
 class WorkflowImageData:
     """An image with its lineage, held as pixels, a tensor or encoded text and converted when asked.
 
-    Pixels are handed out read-only: a block that needs to write takes a copy, or declares the field in
+    Pixels are handed out read-only: a block that needs to write takes a copy, or declares the field
+    in
     `get_parameters_written_in_place` and gets a private writable one.
 
     Args:
         parent_metadata: the direct parent and this image's place in it.
-        workflow_root_ancestor_metadata: the workflow input this image was cut from; the parent when None.
+        workflow_root_ancestor_metadata: the workflow input this image was cut from; the parent when
+            None.
         image_reference: URL or path the pixels were read from, kept for reference.
         base64_image: JPEG or PNG as base64 text.
         numpy_image: (h, w, 3) BGR or (h, w) uint8.
@@ -59,7 +63,9 @@ class WorkflowImageData:
         video_metadata: VideoMetadata | None = None,
     ) -> None:
         if numpy_image is None and base64_image is None and tensor_image is None:
-            raise ValueError("WorkflowImageData needs pixels: numpy_image, tensor_image or base64_image")
+            raise ValueError(
+                "WorkflowImageData needs pixels: numpy_image, tensor_image or base64_image"
+            )
         self._parent = parent_metadata
         self._root = workflow_root_ancestor_metadata or parent_metadata
         self.image_reference = image_reference
@@ -95,7 +101,9 @@ class WorkflowImageData:
 
     @property
     def base64_image(self) -> str:
-        """JPEG (quality 95) as base64 text; the text the image came as when its pixels were never changed."""
+        """JPEG (quality 95) as base64 text; the text the image came as when its pixels were never
+        changed.
+        """
         if self._base64 is None:
             self._base64 = base64.b64encode(encode_jpeg(self.numpy_image)).decode("ascii")
         return self._base64
@@ -110,7 +118,8 @@ class WorkflowImageData:
 
     @property
     def parent_metadata(self) -> ImageParentMetadata:
-        """The direct parent; its origin is this image's own size at (0, 0) when it has no parent."""
+        """The direct parent; its origin is this image's own size at (0, 0) when it has no parent.
+        """
         self._parent = self._with_origin(self._parent)
         return self._parent
 
@@ -131,7 +140,9 @@ class WorkflowImageData:
 
     @property
     def has_video_metadata(self) -> bool:
-        """Whether the image was given as a frame of a video, so that `video_metadata` is no stand-in."""
+        """Whether the image was given as a frame of a video, so that `video_metadata` is no
+        stand-in.
+        """
         return self._video is not None
 
     @property
@@ -143,7 +154,9 @@ class WorkflowImageData:
     def copy_and_replace(
         cls, origin_image_data: WorkflowImageData, **changed: Any
     ) -> WorkflowImageData:
-        """The image with some constructor arguments changed; a new source of pixels drops the old ones."""
+        """The image with some constructor arguments changed; a new source of pixels drops the old
+        ones.
+        """
         origin = origin_image_data
         values: dict[str, Any] = {
             "parent_metadata": origin._parent,
@@ -159,8 +172,11 @@ class WorkflowImageData:
                 tensor_image=origin._tensor,
             )
         else:
-            # Lineage is fixed to the old pixels before they go: a resized image keeps its parents' sizes.
-            values["parent_metadata"] = origin.parent_metadata if origin.is_derived else origin._parent
+            # Lineage is fixed to the old pixels before they go: a resized image keeps its parents'
+            # sizes.
+            values["parent_metadata"] = (
+                origin.parent_metadata if origin.is_derived else origin._parent
+            )
         values.update(changed)
         return cls(**values)
 
@@ -218,7 +234,9 @@ class WorkflowImageData:
         )
 
     def to_inference_format(self, numpy_preferred: bool = False) -> dict[str, Any]:
-        """`{"type", "value"}` as model clients take it: pixels when preferred or at hand, else base64 text."""
+        """`{"type", "value"}` as model clients take it: pixels when preferred or at hand, else
+        base64 text.
+        """
         if numpy_preferred or self._base64 is None:
             return {"type": "numpy_object", "value": self.numpy_image}
         return {"type": "base64", "value": self._base64}
@@ -242,9 +260,7 @@ class WorkflowImageData:
         if metadata.origin_coordinates is not None:
             return metadata
         height, width = self.size
-        return ImageParentMetadata(
-            metadata.parent_id, OriginCoordinatesSystem(0, 0, width, height)
-        )
+        return ImageParentMetadata(metadata.parent_id, OriginCoordinatesSystem(0, 0, width, height))
 
 
 def _read_only(pixels: np.ndarray) -> np.ndarray:
@@ -294,7 +310,8 @@ def decode_image(content: bytes) -> np.ndarray:
             ) from error
     if pixels is None:
         raise WorkflowImageLoadError(
-            f"{len(content)} bytes do not decode as an image (JPEG, PNG, WebP, BMP, TIFF are read).",
+            f"{len(content)} bytes do not decode as an image (JPEG, PNG, WebP, BMP, TIFF are "
+            "read).",
             context="workflow_execution | image_decoding",
         )
     return pixels

@@ -37,8 +37,12 @@ class OriginCoordinatesSystem:
         """Origin from the names of the wire format; raises `ValueError` naming what is missing."""
         missing = [key for key in ("offset_x", "offset_y", "width", "height") if key not in data]
         if missing:
-            raise ValueError(f"an image origin needs offset_x, offset_y, width, height; missing {missing}")
-        return cls(int(data["offset_x"]), int(data["offset_y"]), int(data["width"]), int(data["height"]))
+            raise ValueError(
+                f"an image origin needs offset_x, offset_y, width, height; missing {missing}"
+            )
+        return cls(
+            int(data["offset_x"]), int(data["offset_y"]), int(data["width"]), int(data["height"])
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +92,13 @@ class VideoMetadata:
         """Metadata from its JSON form.
 
         Raises:
-            ValueError: a mandatory member is missing or a value has the wrong type; the text names it.
+            ValueError: a mandatory member is missing or a value has the wrong type; the text names
+                it.
         """
         missing = [
-            key for key in ("video_identifier", "frame_number", "frame_timestamp") if key not in data
+            key
+            for key in ("video_identifier", "frame_number", "frame_timestamp")
+            if key not in data
         ]
         if missing:
             raise ValueError(f"video metadata lacks {', '.join(missing)}")
@@ -100,7 +107,8 @@ class VideoMetadata:
             timestamp = datetime.fromisoformat(timestamp)
         if not isinstance(timestamp, datetime):
             raise ValueError(
-                f"frame_timestamp must be ISO-8601 text or a datetime, got {type(timestamp).__name__}"
+                "frame_timestamp must be ISO-8601 text or a datetime, got "
+                f"{type(timestamp).__name__}"
             )
         frame_number = data["frame_number"]
         if isinstance(frame_number, bool) or not isinstance(frame_number, int):

@@ -1,4 +1,5 @@
-"""What the engine can do with a value it does not know: the `KindCodec` contract and the registry of codecs.
+"""What the engine can do with a value it does not know: the `KindCodec` contract and the registry
+of codecs.
 
 No codec for a concrete prediction type may live here: those come from plug-ins.
 """
@@ -17,13 +18,17 @@ from execution_engine.kinds.kind import Kind
 class KindCodec:
     """How values of one kind, held in one Python type, are read, written and looked into.
 
-    A plug-in subclasses this for each (kind, Python type) and overrides what applies; what is left out raises
-    `NotImplementedError`, which the engine takes as "not offered". `offers` lists the overridden names.
+    A plug-in subclasses this for each (kind, Python type) and overrides what applies; what is left
+    out raises
+    `NotImplementedError`, which the engine takes as "not offered". `offers` lists the overridden
+    names.
 
     Attributes:
         kind: name of the kind.
-        python_type: dotted path of the class of the values (`supervision.detection.core.Detections`), or "" for
-            a codec that looks at the value only when asked to serialise or deserialise. Given as text so that the
+        python_type: dotted path of the class of the values
+            (`supervision.detection.core.Detections`), or "" for
+            a codec that looks at the value only when asked to serialise or deserialise. Given as
+            text so that the
             library of that class need not be imported until such a value exists.
     """
 
@@ -35,15 +40,21 @@ class KindCodec:
         return getattr(type(self), name) is not getattr(KindCodec, name)
 
     def serialise(self, value: Any) -> Any:
-        """JSON-compatible form of the value. Raises any exception when the value is not of this kind."""
+        """JSON-compatible form of the value. Raises any exception when the value is not of this
+        kind.
+        """
         raise NotImplementedError
 
     def deserialise(self, name: str, value: Any, context: DecodingContext) -> Any:
-        """Value from what a caller gave for the input `name`. Raises any exception when it is not of this kind."""
+        """Value from what a caller gave for the input `name`. Raises any exception when it is not
+        of this kind.
+        """
         raise NotImplementedError
 
     def to_root(self, value: Any) -> Any:
-        """The value with every coordinate moved to the space of the workflow's input image; never in place."""
+        """The value with every coordinate moved to the space of the workflow's input image; never
+        in place.
+        """
         raise NotImplementedError
 
     def length(self, value: Any) -> int:
@@ -58,7 +69,9 @@ class KindCodec:
         raise NotImplementedError
 
     def select(self, value: Any, rows: np.ndarray) -> Any:
-        """The rows of a boolean mask (n,) or of an integer array, as a new value with the same columns."""
+        """The rows of a boolean mask (n,) or of an integer array, as a new value with the same
+        columns.
+        """
         raise NotImplementedError
 
     def with_columns(self, value: Any, columns: Mapping[str, Any]) -> Any:
@@ -71,7 +84,8 @@ class KindCodec:
 
 
 class DecodingContext:
-    """What deserialisers may ask of the host: how to load images, and the rate of frames without metadata.
+    """What deserialisers may ask of the host: how to load images, and the rate of frames without
+    metadata.
 
     Args:
         image_codec: the host's policy for image sources.
@@ -130,7 +144,8 @@ class FunctionCodec(KindCodec):
 class CodecRegistry:
     """All kinds and codecs that one engine knows; filled once, then only read.
 
-    Codecs are found by kind (for reading and writing) and by the Python type of a value (for looking into it).
+    Codecs are found by kind (for reading and writing) and by the Python type of a value (for
+    looking into it).
     """
 
     def __init__(self, kinds: Iterable[Kind] = (), codecs: Iterable[KindCodec] = ()) -> None:
@@ -153,7 +168,9 @@ class CodecRegistry:
         self._kinds.setdefault(kind.name, kind)
 
     def add_codec(self, codec: KindCodec) -> None:
-        """Registers a codec for its kind and, when it names one, for its Python type (first come, first kept)."""
+        """Registers a codec for its kind and, when it names one, for its Python type (first come,
+        first kept).
+        """
         self._by_kind.setdefault(codec.kind, []).append(codec)
         if codec.python_type:
             self._by_type_name.setdefault(codec.python_type, codec)
@@ -164,7 +181,9 @@ class CodecRegistry:
         return self._by_kind.get(kind, ())
 
     def for_value(self, value: Any) -> KindCodec | None:
-        """The codec that looks into values of this type (or of a base class), None for plain values."""
+        """The codec that looks into values of this type (or of a base class), None for plain
+        values.
+        """
         value_type = type(value)
         try:
             return self._by_type[value_type]
@@ -183,7 +202,8 @@ class CodecRegistry:
         A kind without a serialiser lets the value through in the form that the kind `*` gives it.
 
         Raises:
-            ExecutionEngineRuntimeError: every declared kind has a serialiser and all of them refuse the value.
+            ExecutionEngineRuntimeError: every declared kind has a serialiser and all of them refuse
+                the value.
         """
         if value is None:
             return None
@@ -200,7 +220,8 @@ class CodecRegistry:
         if not refusals:
             return value
         raise ExecutionEngineRuntimeError(
-            f"A result of type {type(value).__name__} does not serialise as any of its declared kinds "
+            f"A result of type {type(value).__name__} does not serialise as any of its declared "
+            "kinds "
             f"({'; '.join(refusals)}).",
             context="workflow_execution | outputs_construction",
         )

@@ -36,7 +36,9 @@ class Kind:
 
 
 def kinds_compatible(given: Iterable[str], accepted: Iterable[str]) -> bool:
-    """Whether data of any kind in `given` may feed a field that takes `accepted` (`*` fits everything)."""
+    """Whether data of any kind in `given` may feed a field that takes `accepted` (`*` fits
+    everything).
+    """
     given_names, accepted_names = set(given), set(accepted)
     if "*" in given_names or "*" in accepted_names:
         return True

@@ -1,4 +1,7 @@
-"""`OperationChain`: operations applied one after the other. How an operation is built is not decided here."""
+"""`OperationChain`: operations applied one after the other.
+
+How an operation is built is not decided here.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,8 @@ class OperationChain:
             parameters: named values that statements inside the operations may use.
 
         Raises:
-            RoboflowQueryLanguageError: an operation cannot be carried out; message and context name its place.
+            RoboflowQueryLanguageError: an operation cannot be carried out; message and context name
+                its place.
         """
         known = NO_PARAMETERS if parameters is None else parameters
         for step in self._steps:

@@ -1,4 +1,7 @@
-"""What comparators and unary operators do with plain values. Their names and kinds are in `operators_catalogue`."""
+"""What comparators and unary operators do with plain values.
+
+Their names and kinds are in `operators_catalogue`.
+"""
 
 from __future__ import annotations
 
@@ -98,7 +101,7 @@ def is_false(value: Any) -> bool:
 
 
 def sequence_length(value: Any, codecs: CodecRegistry) -> int:
-    """Number of detections, elements, entries or characters; raises `TypeError` for what has none."""
+    """Number of detections, elements, entries or characters; `TypeError` for what has none."""
     codec = find_detections_codec(value, codecs)
     return len(value) if codec is None else codec.length(value)
 

@@ -1,4 +1,7 @@
-"""`QueryCompiler`: turns definitions into callables, once each. What operations and statements do is elsewhere."""
+"""`QueryCompiler`: turns definitions into callables, once each.
+
+What operations and statements do is elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +35,8 @@ MAX_KEPT: Final = 512
 class QueryCompiler:
     """Compiles definitions and keeps what it compiled, so that asking again costs a look-up.
 
-    A definition is recognised by identity and must not be changed after it was given. At most `MAX_KEPT` results
-    are kept, the oldest go first. Safe to use from several threads.
+    A definition is recognised by identity and must not be changed after it was given. At most
+    `MAX_KEPT` results are kept, the oldest go first. Safe to use from several threads.
 
     Args:
         codecs: how operations look into values.
@@ -141,7 +144,11 @@ class Nested:
     def row_mask(self, statement: Statement, path: str) -> RowMask:
         """The statement as a function of rows of detections that gives a boolean mask (n,)."""
         return RowMask(
-            statement, compile_condition(statement, self._codecs, self, path), self._codecs, self, path
+            statement,
+            compile_condition(statement, self._codecs, self, path),
+            self._codecs,
+            self,
+            path,
         )
 
     def _step(self, operation: Operation, path: str) -> Step:

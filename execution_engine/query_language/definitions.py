@@ -1,4 +1,7 @@
-"""The parsed form of the language, usable as field types of block manifests. Reading and running are elsewhere."""
+"""The parsed form of the language, usable as field types of block manifests.
+
+Reading and running are elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,8 @@ class Definition:
         """The definition that a JSON object stands for.
 
         Raises:
-            pydantic.ValidationError: with one entry for each thing that is wrong, located in `data`.
+            pydantic.ValidationError: with one entry for each thing that is wrong, located in
+            `data`.
         """
         from execution_engine.query_language.reading import read
 

@@ -59,7 +59,8 @@ def points_in_polygon(points: np.ndarray, polygon: np.ndarray) -> np.ndarray:
     ends = np.roll(polygon, -1, axis=0)
     x_1, y_1 = polygon[:, 0], polygon[:, 1]
     x_2, y_2 = ends[:, 0], ends[:, 1]
-    # Twice the area of (edge start, edge end, point): its sign is the side of the edge, zero is on its line.
+    # Twice the area of (edge start, edge end, point): its sign is the side of the edge, zero is on
+    # its line.
     side = (x_2 - x_1) * (y - y_1) - (x - x_1) * (y_2 - y_1)
     above_start, above_end = y_1 > y, y_2 > y
     crossed = (above_start != above_end) & ((side > 0) == (y_2 > y_1))
@@ -71,7 +72,7 @@ def points_in_polygon(points: np.ndarray, polygon: np.ndarray) -> np.ndarray:
         & (y <= np.maximum(y_1, y_2))
     )
     odd = np.count_nonzero(crossed, axis=1) % 2 == 1
-    return odd & ~on_edge.any(axis=1)
+    return np.logical_and(odd, ~on_edge.any(axis=1))
 
 
 def points_in_boxes(points: np.ndarray, boxes: np.ndarray) -> np.ndarray:

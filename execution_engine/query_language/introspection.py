@@ -17,7 +17,8 @@ from execution_engine.query_language.operators_catalogue import (
 class OperationDescription:
     """An operation as editors see it; kinds by name, nested kinds None when it is not compound.
 
-    `property_name_options` lists the allowed values of the parameter `property_name`, None without one.
+    `property_name_options` lists the allowed values of the parameter `property_name`, None without
+    one.
     """
 
     operation_type: str
@@ -57,10 +58,16 @@ def describe_operations() -> list[OperationDescription]:
             input_kind=_names(spec.input_kinds),
             output_kind=_names(spec.output_kinds),
             nested_operation_input_kind=_names(spec.nested_input_kinds) if spec.compound else None,
-            nested_operation_output_kind=_names(spec.nested_output_kinds) if spec.compound else None,
+            nested_operation_output_kind=_names(spec.nested_output_kinds)
+            if spec.compound
+            else None,
             description=spec.description,
             property_name_options=next(
-                (list(field.type.choices) for field in spec.fields if field.name == "property_name"),
+                (
+                    list(field.type.choices)
+                    for field in spec.fields
+                    if field.name == "property_name"
+                ),
                 None,
             ),
         )

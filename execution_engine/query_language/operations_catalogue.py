@@ -1,4 +1,7 @@
-"""Every operation of the language as data. What an operation does is in the `operations` package."""
+"""Every operation of the language as data.
+
+What an operation does is in the `operations` package.
+"""
 
 from __future__ import annotations
 
@@ -207,7 +210,7 @@ OPERATION_SPECS: Final[tuple[OperationSpec, ...]] = (
                 "strict",
                 FLAG_OR_NAME,
                 True,
-                "Whether every class must be in the map (ids are then renumbered), or a parameter's name",
+                "Whether the map must have every class (ids are renumbered), or a parameter's name",
             ),
             FieldSpec(
                 "new_classes_id_offset", INTEGER, 1024, "First id of new classes when not strict"
@@ -264,7 +267,10 @@ OPERATION_SPECS: Final[tuple[OperationSpec, ...]] = (
         (INTEGER_KIND,),
     ),
     OperationSpec(
-        "SequenceElementsCount", "How often each element occurs, by its text", LIST, (DICTIONARY_KIND,)
+        "SequenceElementsCount",
+        "How often each element occurs, by its text",
+        LIST,
+        (DICTIONARY_KIND,),
     ),
     OperationSpec(
         "SequenceJoin",

@@ -1,4 +1,7 @@
-"""The JSON schema of the language, made of the same tables that definitions are read by. Used only to publish."""
+"""The JSON schema of the language, made of the same tables that definitions are read by.
+
+Used only to publish.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +28,14 @@ from execution_engine.query_language.specification import FieldSpec, OperationSp
 
 
 def published_core_schema(cls: type[Definition]) -> CoreSchema:
-    """pydantic's core schema of the published form of a definition class, for making a JSON schema of it."""
+    """pydantic's core schema of the published form of a definition class, for making a JSON schema
+    of it.
+    """
     return TypeAdapter(published_type(cls)).core_schema
 
 
 def published_type(cls: type[Definition]) -> Any:
-    """The published form of a definition class: a pydantic model, or the union of all operations."""
+    """The published form of a definition class: a pydantic model or the union of operations."""
     types = _published_types()
     return types["AllOperations"] if cls is Operation else types[cls.__name__]
 
@@ -58,7 +63,7 @@ def _published_types() -> Mapping[str, Any]:
 
 
 def _one_of(models: Iterable[type[BaseModel]]) -> Any:
-    return Annotated[Union[tuple(models)], Field(discriminator="type")]  # noqa: UP007 - made at run time
+    return Annotated[Union[tuple(models)], Field(discriminator="type")]
 
 
 def _operation_model(spec: OperationSpec) -> type[BaseModel]:

@@ -1,4 +1,7 @@
-"""Reads JSON objects into definitions and says everything that is wrong with them. Nothing is run here."""
+"""Reads JSON objects into definitions and says everything that is wrong with them.
+
+Nothing is run here.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,9 @@ from execution_engine.query_language.specification import (
 
 MAX_DEPTH: Final = 64
 
-_OPERATIONS_FIELD: Final = FieldSpec("operations", OPERATIONS, (), "Operations applied to the value")
+_OPERATIONS_FIELD: Final = FieldSpec(
+    "operations", OPERATIONS, (), "Operations applied to the value"
+)
 _NEGATE_FIELD: Final = FieldSpec("negate", BOOLEAN, False, "Whether the result is turned round")
 
 FIELDS: Final[Mapping[type[Definition], tuple[FieldSpec, ...]]] = {
@@ -103,7 +108,8 @@ _FAILED: Final = object()
 
 
 def read(cls: type[D], data: Any) -> D:
-    """The definition of class `cls` that `data` stands for; a definition of that class is returned as it is.
+    """The definition of class `cls` that `data` stands for; a definition of that class is returned
+    as it is.
 
     Raises:
         pydantic.ValidationError: with one entry for each thing that is wrong, located in `data`.
@@ -135,8 +141,8 @@ class _Problems:
     def add_custom(
         self, kind: str, location: Location, value: Any, message: str, **context: Any
     ) -> None:
-        """A problem with a message of our own; `{name}` in it stands for an entry of the context."""
-        error = PydanticCustomError(kind, message, context)  # type: ignore[arg-type]
+        """A problem with a message of our own; `{name}` in it is an entry of the context."""
+        error = PydanticCustomError(kind, message, context)
         self.entries.append(InitErrorDetails(type=error, loc=location, input=value))
 
     def add_unknown(
@@ -195,7 +201,11 @@ def _read_one_of(
 
 
 def _add_wrong_type(
-    what: str, location: Location, data: Mapping[str, Any], problems: _Problems, options: Sequence[str]
+    what: str,
+    location: Location,
+    data: Mapping[str, Any],
+    problems: _Problems,
+    options: Sequence[str],
 ) -> None:
     if "type" in data:
         problems.add_unknown(what, (*location, "type"), data["type"], options)
@@ -241,9 +251,7 @@ def _read_fields(
     return fields
 
 
-def _read_plain(
-    field_type: FieldType, value: Any, location: Location, problems: _Problems
-) -> Any:
+def _read_plain(field_type: FieldType, value: Any, location: Location, problems: _Problems) -> Any:
     if field_type.choices:
         expected = _listed(field_type.choices)
         hint = did_you_mean(value, field_type.choices) if isinstance(value, str) else None
@@ -262,7 +270,10 @@ def _read_plain(
     except ValidationError as error:
         for detail in error.errors(include_url=False):
             problems.add(
-                detail["type"], (*location, *detail["loc"]), detail["input"], **detail.get("ctx", {})
+                detail["type"],
+                (*location, *detail["loc"]),
+                detail["input"],
+                **detail.get("ctx", {}),
             )
         return _FAILED
     if field_type.is_regex:

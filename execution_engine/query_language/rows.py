@@ -1,4 +1,7 @@
-"""Detections seen as rows: properties as columns, and one row as the operand of a filter. Filters nothing itself."""
+"""Detections seen as rows: properties as columns, and one row as the operand of a filter.
+
+Filters nothing itself.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,8 @@ import numpy as np
 
 from execution_engine.kinds.codec import KindCodec
 
-# Properties that every detection has; where one of them is missing, that is an error and not "no value".
+# Properties that every detection has; where one of them is missing, that is an error and not "no
+# value".
 CORE_PROPERTIES: Final = frozenset(
     {"confidence", "class_name", "class_id", "x_min", "x_max", "y_min", "y_max", "size",
      "center", "top_left", "top_right", "bottom_left", "bottom_right"}
@@ -55,7 +59,8 @@ class DetectionRows:
         return self._boxes
 
     def column(self, name: str) -> Sequence[Any] | np.ndarray:
-        """One entry a row of a property; numbers as an array, points as (n, 2) float64 px, not rounded.
+        """One entry a row of a property; numbers as an array, points as (n, 2) float64 px, not
+        rounded.
 
         Raises:
             KeyError: the detections do not have the property.
@@ -107,7 +112,8 @@ class Row:
         self.index = index
 
     def value(self, name: str) -> Any:
-        """A property of the detection as a plain Python value, None when it is one that may be missing.
+        """A property of the detection as a plain Python value, None when it is one that may be
+        missing.
 
         Raises:
             KeyError: a property that all detections have is missing.

@@ -1,4 +1,7 @@
-"""Where in a definition a compiled piece stands, and the errors it raises there. Holds no operation."""
+"""Where in a definition a compiled piece stands, and the errors it raises there.
+
+Holds no operation.
+"""
 
 from __future__ import annotations
 
@@ -112,7 +115,7 @@ def not_evaluated(what: str, path: str, cause: BaseException) -> EvaluationEngin
 
 
 def describe_value(value: Any) -> str:
-    """A short text for error messages: the value and its type; sizes only for what could be large."""
+    """A short text for error messages: the value, where it is a plain one, and its type."""
     kind = type(value).__name__
     if value is None or isinstance(value, (bool, int, float, str, bytes, list, tuple, dict, set)):
         return f"{reprlib.repr(value)} of type {kind}"

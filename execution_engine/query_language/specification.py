@@ -1,4 +1,7 @@
-"""The form in which the language is written down: fields, operations, operators. No entry of the language is here."""
+"""The form in which the language is written down: fields, operations, operators.
+
+No entry of the language is here.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +28,12 @@ class FieldType:
     """What a field of a definition holds.
 
     Attributes:
-        annotation: the type as the published schema shows it; the name of a type of `publication` for nested
-            definitions.
+        annotation: the type as the published schema shows it; the name of a type of `publication`
+            for nested definitions.
         exact: Python types that are taken without a look at the value.
         validator: reads every other value with pydantic's lax rules; None for nested definitions.
-        nested: which nested definitions the field holds (`operations`, `operand`, ...), "" for plain values.
+        nested: which nested definitions the field holds (`operations`, `operand`, ...), "" for
+            plain values.
         choices: the allowed texts, empty when any value of the type will do.
         minimum: least allowed number, or least number of entries.
         maximum: greatest allowed number.

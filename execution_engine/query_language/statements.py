@@ -1,4 +1,7 @@
-"""Statements and cases as callables over named parameters. Rows of detections are not looked at together here."""
+"""Statements and cases as callables over named parameters.
+
+Rows of detections are not looked at together here.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,8 @@ class CompiledStatement:
 
         Raises:
             UndeclaredSymbolError: an operand names a parameter that is not given.
-            EvaluationEngineError: an operator fails; the context names its place, as `<root>.statements[0]`.
+            EvaluationEngineError: an operator fails; the context names its place, as
+                `<root>.statements[0]`.
             RoboflowQueryLanguageError: an operation on an operand fails.
         """
         return self._condition(NO_PARAMETERS if parameters is None else parameters)
@@ -68,7 +72,9 @@ class CompiledCases:
         self._default = default
 
     def __call__(self, parameters: Mapping[str, Any] | None = None) -> Any:
-        """The result of the first case whose condition holds, else the default; raises as statements do."""
+        """The result of the first case whose condition holds, else the default; raises as
+        statements do.
+        """
         known = NO_PARAMETERS if parameters is None else parameters
         for condition, result in self._cases:
             if condition(known):

@@ -1,4 +1,6 @@
-"""Finds installed plug-ins. Reads entry points and `WORKFLOWS_PLUGINS` when called, never at import."""
+"""Finds installed plug-ins. Reads entry points and `WORKFLOWS_PLUGINS` when called, never at
+import.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ def discover_registry(environment: Mapping[str, str] | None = None) -> BlockRegi
     """A registry of every installed plug-in.
 
     Args:
-        environment: variables to read `WORKFLOWS_PLUGINS` (comma-separated module names) from; the process's when None.
+        environment: variables to read `WORKFLOWS_PLUGINS` (comma-separated module names) from; the
+            process's when None.
 
     Raises:
         PluginLoadingError: a plug-in cannot be imported, or two clash.
@@ -47,7 +50,8 @@ def discover_plugins(environment: Mapping[str, str] | None = None) -> list[Plugi
             ) from error
         if not isinstance(plugin, Plugin):
             raise PluginInterfaceError(
-                f"Plug-in '{entry_point.name}' ({entry_point.value}) gives {type(plugin).__name__}, expected a Plugin."
+                f"Plug-in '{entry_point.name}' ({entry_point.value}) gives "
+                f"{type(plugin).__name__}, expected a Plugin."
             )
         plugins.append(plugin)
     for name in variables.get(PLUGINS_VARIABLE, "").split(","):
@@ -57,7 +61,8 @@ def discover_plugins(environment: Mapping[str, str] | None = None) -> list[Plugi
 
 
 def plugin_from_module(name: str) -> Plugin:
-    """A plug-in from a module that offers `load_blocks()` and, if it likes, kinds, codecs and initialisers.
+    """A plug-in from a module that offers `load_blocks()` and, if it likes, kinds, codecs and
+    initialisers.
 
     Raises:
         PluginLoadingError: the module cannot be imported.
@@ -86,7 +91,9 @@ def plugin_from_module(name: str) -> Plugin:
 
 def _module_codecs(module: ModuleType) -> list[KindCodec]:
     serialisers: Mapping[str, Callable[[Any], Any]] = getattr(module, "KINDS_SERIALIZERS", {})
-    deserialisers: Mapping[str, Callable[[str, Any], Any]] = getattr(module, "KINDS_DESERIALIZERS", {})
+    deserialisers: Mapping[str, Callable[[str, Any], Any]] = getattr(
+        module, "KINDS_DESERIALIZERS", {}
+    )
     return [
         FunctionCodec(
             kind,

@@ -1,4 +1,6 @@
-"""`WorkflowMemory`: what the steps of one engine share between runs. Holds values, never looks into them."""
+"""`WorkflowMemory`: what the steps of one engine share between runs. Holds values, never looks into
+them.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +10,11 @@ from typing import Any
 
 
 class WorkflowMemory:
-    """Values by namespace and key, dropped least recently used first so that a long run cannot grow it.
+    """Values by namespace and key, dropped least recently used first so that a long run cannot grow
+    it.
 
-    An engine makes one and hands it to every block that asks for the init parameter `workflow_memory`; a new engine
+    An engine makes one and hands it to every block that asks for the init parameter
+    `workflow_memory`; a new engine
     starts with an empty one. Safe to use from several threads.
 
     Args:

@@ -1,4 +1,6 @@
-"""`BlockRegistry`: which blocks, kinds and codecs one engine knows. Loads a block's code when it is first used."""
+"""`BlockRegistry`: which blocks, kinds and codecs one engine knows. Loads a block's code when it is
+first used.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from execution_engine.block_api.digest import digest_block
 from execution_engine.block_api.spec import BlockSpec
 from execution_engine.definition.references import nearest
 from execution_engine.errors import PluginLoadingError, UnknownManifestType
-from execution_engine.kinds.codec import CodecRegistry
+from execution_engine.kinds.codec import CodecRegistry, KindCodec
 from execution_engine.kinds.defaults import default_codec_registry
 from execution_engine.registry.plugin import KnownBlock, Plugin
 from execution_engine.versions import ENGINE_VERSION, version_in_range
@@ -38,7 +40,8 @@ class BlockRegistry:
         plugins: sources of blocks; two blocks with one type id are an error.
 
     Raises:
-        PluginLoadingError: two plug-ins claim the same type id or source name; the text names both origins.
+        PluginLoadingError: two plug-ins claim the same type id or source name; the text names both
+            origins.
     """
 
     def __init__(self, plugins: Iterable[Plugin] = ()) -> None:
@@ -50,7 +53,7 @@ class BlockRegistry:
         self._loaded: dict[str, LoadedBlock] = {}
         self._lock = threading.Lock()
         self._sources: dict[str, Plugin] = {}
-        codecs = []
+        codecs: list[KindCodec] = []
         for plugin in self.plugins:
             self._add_source(plugin)
             if plugin.index is not None:
@@ -88,7 +91,7 @@ class BlockRegistry:
         return None if type_id in self._specs else self._known.get(type_id)
 
     def nearest_types(self, type_id: str, limit: int = 3) -> list[str]:
-        """The known ids most like `type_id`, compared with and without plug-in prefix and version."""
+        """The known ids most like `type_id`, compared with and without prefix and version."""
         candidates = {**self._specs, **self._known}
         found = nearest(type_id, candidates, limit)
         if len(found) < limit:
@@ -103,7 +106,8 @@ class BlockRegistry:
 
         Raises:
             UnknownManifestType: no block has this id.
-            PluginLoadingError: the code cannot be imported, or it does not match the index; the text says how to mend it.
+            PluginLoadingError: the code cannot be imported, or it does not match the index; the
+                text says how to mend it.
         """
         spec = self._specs.get(type_id)
         if spec is None:
@@ -116,8 +120,12 @@ class BlockRegistry:
                     loaded = self._loaded[spec.type_id] = self._import(spec)
         return loaded
 
-    def initializer(self, source: str, parameter: str, given: Mapping[str, Any]) -> tuple[bool, Any]:
-        """Value for a constructor argument: (found, value), looked up as `source.parameter`, then `parameter`."""
+    def initializer(
+        self, source: str, parameter: str, given: Mapping[str, Any]
+    ) -> tuple[bool, Any]:
+        """Value for a constructor argument: (found, value), looked up as `source.parameter`, then
+        `parameter`.
+        """
         registered: Mapping[str, Any] = {}
         plugin = self._sources.get(source)
         if plugin is not None:
@@ -135,14 +143,19 @@ class BlockRegistry:
         return False, None
 
     def explain(self, type_id: str) -> str:
-        """One block in text: id, origin, version range, fields and outputs, for messages and terminals."""
+        """One block in text: id, origin, version range, fields and outputs, for messages and
+        terminals.
+        """
         spec = self.spec(type_id)
         if spec is None:
             known = self.known(type_id)
             if known is None:
                 return f"{type_id}: unknown"
             return f"{known.type_id}: known by name, not in this build. {known.reason}".rstrip()
-        lines = [f"{spec.type_id} - {spec.title}", f"  from {spec.source}: {spec.module}.{spec.class_name}"]
+        lines = [
+            f"{spec.type_id} - {spec.title}",
+            f"  from {spec.source}: {spec.module}.{spec.class_name}",
+        ]
         if spec.aliases:
             lines.append(f"  also called {', '.join(spec.aliases)}")
         if spec.engine_compatibility:
@@ -159,7 +172,8 @@ class BlockRegistry:
         other = self._sources.get(plugin.source)
         if other is not None:
             raise PluginLoadingError(
-                f"Two plug-ins use the source name '{plugin.source}': {other.distribution or other.source} "
+                f"Two plug-ins use the source name '{plugin.source}': "
+                f"{other.distribution or other.source} "
                 f"and {plugin.distribution or plugin.source}."
             )
         self._sources[plugin.source] = plugin
@@ -173,7 +187,8 @@ class BlockRegistry:
             other = self._specs.get(type_id)
             if other is not None:
                 raise PluginLoadingError(
-                    f"Two blocks have the type '{type_id}': {other.module}.{other.class_name} of {other.source} "
+                    f"Two blocks have the type '{type_id}': {other.module}.{other.class_name} of "
+                    f"{other.source} "
                     f"and {spec.module}.{spec.class_name} of {spec.source}."
                 )
             self._specs[type_id] = spec
@@ -186,9 +201,12 @@ class BlockRegistry:
                 module = importlib.import_module(spec.module)
                 block = getattr(module, spec.class_name)
             except (ImportError, AttributeError) as error:
-                needs = f" Install it with: pip install 'weftlens[{spec.extra}]'." if spec.extra else ""
+                needs = (
+                    f" Install it with: pip install 'weftlens[{spec.extra}]'." if spec.extra else ""
+                )
                 raise PluginLoadingError(
-                    f"Block '{spec.type_id}' ({spec.module}.{spec.class_name}) cannot be loaded: {error}.{needs}",
+                    f"Block '{spec.type_id}' ({spec.module}.{spec.class_name}) cannot be loaded: "
+                    f"{error}.{needs}",
                     inner_error=error,
                 ) from error
         return LoadedBlock(replace(spec), block, block.get_manifest())

@@ -16,6 +16,7 @@ from inference_models.masks.errors import MaskError, MaskGridError
 from inference_models.masks.runs import (
     bitmap_of_runs,
     bounds_of_runs,
+    join_touching,
     lengths_per_mask,
     mask_of_runs,
     runs_of_bitmap,
@@ -235,8 +236,7 @@ class InstanceMasks:
         )
 
     def resized(self, mask_size: Size) -> InstanceMasks:
-        """The masks on a grid of another size over the same image, by nearest neighbour (a cell takes the value at
-        `floor(i * old / new)`, as OpenCV does)."""
+        """The masks on a grid of another size over the same image, by nearest neighbour as OpenCV picks it."""
         mask_size = checked_size("mask_size", mask_size)
         if mask_size == self.mask_size:
             return self
@@ -255,7 +255,7 @@ class InstanceMasks:
         # Repeated columns come run by run; the order within a mask is by column, then by row.
         order = np.lexsort((new[1], new[0], owner))
         new, owner = new[:, order], owner[order]
-        new, owner = _join_touching(new, owner)
+        new, owner = join_touching(new, owner)
         splits = splits_of_sizes(np.bincount(owner, minlength=len(self)))
         return InstanceMasks.from_runs(
             new, splits, mask_size=mask_size, image_size=self.image_size
@@ -329,7 +329,11 @@ def checked_size(name: str, size: Size) -> Size:
 
 
 def _first_reader(source: int, target: int) -> npt.NDArray[np.int64]:
-    read = np.minimum(np.arange(target) * source // target, source - 1)
+    import cv2
+
+    # Asking OpenCV for the rule keeps its rounding, which masks resized elsewhere have too.
+    ramp = np.arange(source, dtype=np.int32)[None]
+    read = cv2.resize(ramp, (target, 1), interpolation=cv2.INTER_NEAREST)[0]
     return np.searchsorted(read, np.arange(source + 1))
 
 
@@ -342,21 +346,3 @@ def _clip(
     sizes = np.bincount(mask_of_runs(splits)[kept], minlength=len(splits) - 1)
     clipped = np.stack([runs[0], tops, bottoms])[:, kept].astype(np.int32)
     return clipped, splits_of_sizes(sizes)
-
-
-def _join_touching(
-    runs: npt.NDArray[np.int32], owner: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-    """Joins runs of one column between which resizing has left no gap."""
-    if runs.shape[1] < 2:
-        return runs, owner
-    joins = (
-        (runs[1, 1:] == runs[2, :-1])
-        & (runs[0, 1:] == runs[0, :-1])
-        & (owner[1:] == owner[:-1])
-    )
-    if not joins.any():
-        return runs, owner
-    opens = np.concatenate(([True], ~joins))
-    closes = np.concatenate((~joins, [True]))
-    return np.stack([runs[0, opens], runs[1, opens], runs[2, closes]]), owner[opens]

@@ -11,9 +11,7 @@ float32 up to the rounding of one fused multiply-add. This module knows no model
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
@@ -21,15 +19,13 @@ import numpy.typing as npt
 from inference_models.masks.carrier import InstanceMasks
 from inference_models.masks.errors import MaskError
 from inference_models.masks.geometry import MaskGeometry
-from inference_models.masks.runs import drop_empty_pairs, splits_of_sizes
-from inference_models.masks.taps import AxisTaps, Segments, axis_segments, axis_taps
+from inference_models.masks.patches import Activation, Patch, PatchFinder
+from inference_models.masks.runs import drop_empty_pairs, runs_of_bitmap, splits_of_sizes
+from inference_models.masks.taps import axis_segments, axis_taps
 
-Activation = Literal["sigmoid"]
-
-# Interpolated columns of this many values are worked on at once (4 MB): large enough that the fixed cost of an array
-# operation does not show, small enough for the cache and for a bounded footprint.
-_BLOCK_VALUES = 1 << 20
-_SUPPORT_BLOCK_CELLS = 1 << 19
+# Interpolated columns of this many values are worked on at once (0.5 MB): large enough that the fixed cost of an array
+# operation does not show, small enough to stay in the cache.
+_BLOCK_VALUES = 1 << 17
 
 
 def masks_from_logits(
@@ -64,8 +60,9 @@ def masks_from_logits(
         rows, back = np.unique(np.asarray(instances, np.int64).reshape(-1), return_inverse=True)
         if len(rows) and not -len(logits) <= rows[0] <= rows[-1] < len(logits):
             raise MaskError(f"instances must be rows of {len(logits)} grids, got {rows[[0, -1]]}")
-    patches = _patches_of_logits(logits, rows, geometry, threshold, activation)
-    masks = _Resizer(geometry, threshold).run(patches, len(rows))
+    resizer = _Resizer(geometry, threshold)
+    patches = resizer.finder(activation).in_grids(logits, rows)
+    masks = resizer.run(patches, len(rows))
     return masks if back is None else masks.select(back)
 
 
@@ -107,153 +104,16 @@ def masks_from_prototypes(
             f"got shape {coefficients.shape}"
         )
     resizer = _Resizer(geometry, threshold)
+    finder = resizer.finder(activation)
     if boxes is None:
-        flat = np.ascontiguousarray(prototypes, np.float32).reshape(len(prototypes), -1)
-        patches = _patches_of_sums(coefficients, flat, geometry, threshold, activation)
-        return resizer.run(patches, len(coefficients))
+        return resizer.run(finder.in_sums(coefficients, prototypes), len(coefficients))
     windows = geometry.crop_windows(boxes)
     if len(windows) != len(coefficients):
-        raise MaskError(f"{len(coefficients)} rows of coefficients need as many boxes, got {len(windows)}")
+        raise MaskError(f"{len(coefficients)} objects need as many boxes, got {len(windows)}")
     if threshold < 0:
         raise MaskError(f"threshold must be at least 0 where boxes cut the masks, got {threshold}")
-    patches = _patches_in_windows(coefficients, prototypes, windows, geometry, activation)
+    patches = finder.in_windows(coefficients, prototypes, windows)
     return resizer.run(patches, len(coefficients))
-
-
-@dataclass(slots=True, eq=False)
-class _Patch:
-    """Values around one object on the inner grid.
-
-    `values` (h, w) starts at (row, column). Rows just above and below, and columns left and right of the patch, hold
-    nothing above the threshold; a row index of -1 or of the grid's height stands for such a row outside of the grid.
-    """
-
-    values: npt.NDArray[np.float32]
-    row: int
-    column: int
-
-
-def _patches_in_windows(
-    coefficients: npt.NDArray[np.float32],
-    prototypes: npt.NDArray[np.floating],
-    windows: npt.NDArray[np.int64],
-    geometry: MaskGeometry,
-    activation: Activation | None,
-) -> Iterator[_Patch | None]:
-    left, top = geometry.trim[:2]
-    height, width = geometry.inner_size
-    count = len(prototypes)
-    activate = _activation(activation)
-    for weights, (x0, y0, x1, y1) in zip(coefficients, windows.tolist(), strict=True):
-        x0, x1 = max(x0, left), min(x1, left + width)
-        y0, y1 = max(y0, top), min(y1, top + height)
-        if x1 <= x0 or y1 <= y0:
-            yield None
-            continue
-        samples = prototypes[:, y0:y1, x0:x1].reshape(count, -1)
-        inner = activate(weights @ samples.astype(np.float32, copy=False))
-        values = np.zeros((y1 - y0 + 2, x1 - x0 + 2), np.float32)
-        values[1:-1, 1:-1] = inner.reshape(y1 - y0, x1 - x0)
-        row, column = y0 - top - 1, x0 - left - 1
-        # Outside of the grid there is no column of zeros: the edge sample is repeated instead.
-        first, last = int(column < 0), values.shape[1] - int(column + values.shape[1] > width)
-        yield _Patch(values[:, first:last], row, column + first)
-
-
-def _patches_of_sums(
-    coefficients: npt.NDArray[np.float32],
-    prototypes: npt.NDArray[np.float32],
-    geometry: MaskGeometry,
-    threshold: float,
-    activation: Activation | None,
-) -> Iterator[_Patch | None]:
-    block = max(1, _SUPPORT_BLOCK_CELLS // prototypes.shape[1])
-    for start in range(0, len(coefficients), block):
-        sums = coefficients[start : start + block] @ prototypes
-        grids = sums.reshape(-1, *geometry.grid_size)
-        yield from _patches_of_logits(
-            grids, np.arange(len(grids)), geometry, threshold, activation
-        )
-
-
-def _patches_of_logits(
-    logits: npt.NDArray[np.floating],
-    rows: npt.NDArray[np.integer],
-    geometry: MaskGeometry,
-    threshold: float,
-    activation: Activation | None,
-) -> Iterator[_Patch | None]:
-    left, top, right, bottom = (max(0, side) for side in geometry.trim)
-    grown = [max(0, -side) for side in geometry.trim]
-    trimmed = logits[:, top : logits.shape[1] - bottom, left : logits.shape[2] - right]
-    height, width = geometry.inner_size
-    activate = _activation(activation)
-    # A superset of the object is enough here, so the threshold is taken back through the activation with a margin.
-    raw_threshold = _threshold_before(threshold, activation)
-    below = np.float32(min(0.0, threshold) - 1.0)
-    block = max(1, _SUPPORT_BLOCK_CELLS // (height * width))
-    padded_width = -(-width // 8) * 8
-    above = np.zeros((min(block, len(rows)), height, padded_width), np.bool_)
-    for start in range(0, len(rows), block):
-        chosen = rows[start : start + block]
-        grids = trimmed[chosen[0] : chosen[-1] + 1]
-        if len(grids) != len(chosen):
-            grids = trimmed[chosen]
-        if any(grown):
-            grids = np.pad(grids, ((0, 0), (grown[1], grown[3]), (grown[0], grown[2])))
-        part = above[: len(chosen)]
-        np.greater(grids, raw_threshold, out=part[:, :, :width])
-        y0, y1, x0, x1 = _extent(part)
-        for grid, r0, r1, c0, c1 in zip(grids, y0, y1, x0, x1, strict=True):
-            if r1 <= r0:
-                yield None
-                continue
-            c0, c1 = max(c0 - 1, 0), min(c1 + 1, width)
-            inside = slice(max(r0 - 1, 0), min(r1 + 1, height))
-            values = activate(grid[inside, c0:c1].astype(np.float32, copy=False))
-            if r0 == 0 or r1 == height:
-                framed = np.full((r1 - r0 + 2, c1 - c0), below)
-                framed[int(r0 == 0) : len(framed) - int(r1 == height)] = values
-                values = framed
-            yield _Patch(values, r0 - 1, c0)
-
-
-def _extent(above: npt.NDArray[np.bool_]) -> tuple[list[int], list[int], list[int], list[int]]:
-    """Half-open row and column ranges of the set cells of each (h, w) grid; w is a multiple of 8."""
-    words = above.view(np.uint64)
-    rows = np.bitwise_or.reduce(words, axis=2) != 0
-    columns = np.bitwise_or.reduce(words, axis=1).view(np.uint8) != 0
-    empty = ~rows.any(axis=1)
-    y0, x0 = rows.argmax(axis=1), columns.argmax(axis=1)
-    y1 = rows.shape[1] - rows[:, ::-1].argmax(axis=1)
-    x1 = columns.shape[1] - columns[:, ::-1].argmax(axis=1)
-    y1[empty] = 0
-    return y0.tolist(), y1.tolist(), x0.tolist(), x1.tolist()
-
-
-def _activation(
-    name: Activation | None,
-) -> Callable[[npt.NDArray[np.float32]], npt.NDArray[np.float32]]:
-    if name is None:
-        return lambda values: values
-    if name == "sigmoid":
-        return _sigmoid
-    raise MaskError(f'activation must be None or "sigmoid", got {name!r}')
-
-
-def _sigmoid(values: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    with np.errstate(over="ignore"):
-        return np.float32(1) / (np.float32(1) + np.exp(-values))
-
-
-def _threshold_before(threshold: float, activation: Activation | None) -> float:
-    if activation is None:
-        return threshold
-    if threshold <= 0:
-        return -np.inf
-    if threshold >= 1:
-        return np.inf
-    return float(np.log(threshold / (1 - threshold))) - 1e-3
 
 
 class _Resizer:
@@ -261,39 +121,139 @@ class _Resizer:
 
     def __init__(self, geometry: MaskGeometry, threshold: float) -> None:
         self._geometry = geometry
-        self._threshold = threshold
-        self._taps_x = axis_taps(geometry.inner_size[1], geometry.target_size[1])
-        self._taps_y = axis_taps(geometry.inner_size[0], geometry.target_size[0])
+        self._threshold = np.float32(threshold)
+        (height, width), (target_height, target_width) = geometry.inner_size, geometry.target_size
+        self._taps_y = axis_taps(height, target_height)
+        self._taps_x = axis_taps(width, target_width)
         self._matrix_x = self._taps_x.matrix()
-        self._firsts, self._lasts = self._taps_x.first, self._taps_x.last
-        grows = geometry.target_size[0] >= geometry.inner_size[0]
-        self._segments: Segments | None = axis_segments(self._taps_y) if grows else None
-        self._matrix_y = None if grows else self._taps_y.matrix()
+        self._grows = target_height >= height
+        self._segments = axis_segments(self._taps_y) if self._grows else None
+        self._matrix_y = None if self._grows else self._taps_y.matrix()
 
-    def run(self, patches: Iterator[_Patch | None], count: int) -> InstanceMasks:
+    def finder(self, activation: Activation | None) -> PatchFinder:
+        """What finds the patches this resizer takes."""
+        threshold = float(self._threshold)
+        return PatchFinder(self._geometry, self._taps_y, self._taps_x, threshold, activation)
+
+    def run(self, patches: Iterable[Patch | None], count: int) -> InstanceMasks:
+        """The masks of `count` patches, None standing for an object with no sample above the threshold."""
         sizes = np.zeros(count, np.int64)
         parts: list[npt.NDArray[np.int32]] = []
-        block: list[tuple[int, _Patch, int, int]] = []
+        block: list[tuple[int, Patch]] = []
         values = 0
+        flush = self._columns_that_grow if self._grows else self._columns_that_shrink
         for index, patch in enumerate(patches):
-            if patch is None:
+            if patch is None or patch.columns.end <= patch.columns.begin:
                 continue
-            x0, x1 = self._outputs(patch)
-            if x1 <= x0:
-                continue
-            block.append((index, patch, x0, x1))
-            values += (x1 - x0) * self._column_length(patch)
+            block.append((index, patch))
+            values += (patch.columns.end - patch.columns.begin) * len(patch.values)
             if values >= _BLOCK_VALUES:
-                parts.append(self._flush(block, sizes))
+                parts.append(flush(block, sizes))
                 block, values = [], 0
         if block:
-            parts.append(self._flush(block, sizes))
-        runs = np.concatenate(parts, axis=1) if parts else np.zeros((3, 0), np.int32)
-        y, x = self._geometry.origin
+            parts.append(flush(block, sizes))
         return InstanceMasks.from_runs(
-            runs,
+            np.concatenate(parts, axis=1) if parts else np.zeros((3, 0), np.int32),
             splits_of_sizes(sizes),
             mask_size=self._geometry.mask_size,
             image_size=self._geometry.image_size,
-            origin=(y, x),
+            origin=self._geometry.origin,
         )
+
+    def _columns_that_grow(
+        self, block: list[tuple[int, Patch]], sizes: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.int32]:
+        """Runs of the patches of one block, whose counts go into `sizes`; the vertical axis does not shrink."""
+        heights = np.array([len(patch.values) for _, patch in block], np.int32)
+        begins = np.array([patch.columns.begin for _, patch in block], np.int32)
+        widths = np.array([patch.columns.end for _, patch in block], np.int32) - begins
+        lows = np.array([patch.rows.low for _, patch in block], np.int32)
+        offsets = splits_of_sizes(heights.astype(np.int64) * widths)
+        columns = np.empty(offsets[-1], np.float32)
+        for (_, patch), start, stop in zip(
+            block, offsets[:-1].tolist(), offsets[1:].tolist(), strict=True
+        ):
+            self._interpolate_x(patch, columns[start:stop])
+        self._require_finite(columns, block)
+
+        # Every column begins and ends at or below the threshold, so no change lies between two columns.
+        above = columns > self._threshold
+        changes = np.flatnonzero(above[1:] != above[:-1])
+        before, after, rising = columns[changes], columns[changes + 1], above[changes + 1]
+        owner = np.repeat(np.arange(len(block)), np.diff(np.searchsorted(changes, offsets)))
+        place = (changes - offsets[owner]).astype(np.int32)
+        height = heights[owner]
+        column = place // height
+        segment = place - column * height + lows[owner] + 1
+        rows = self._crossings(segment, before, after, rising)
+
+        first_columns = splits_of_sizes(widths)[:-1]
+        key = (column + first_columns[owner]) * (self._geometry.target_size[0] + 1) + rows
+        x = column + begins[owner]
+        real = drop_empty_pairs(key)
+        if real is not None:
+            x, rows, owner = x[real], rows[real], owner[real]
+        indices = [index for index, _ in block]
+        sizes[indices] = np.bincount(owner[::2], minlength=len(block))
+        return np.stack([x[::2], rows[::2], rows[1::2]]).astype(np.int32)
+
+    def _crossings(
+        self,
+        segment: npt.NDArray[np.int32],
+        before: npt.NDArray[np.float32],
+        after: npt.NDArray[np.float32],
+        rising: npt.NDArray[np.bool_],
+    ) -> npt.NDArray[np.int64]:
+        """First output row at which the line from `before` to `after` is on the side of `after`."""
+        segments = self._segments
+        assert segments is not None
+        begin, end = segments.begin[segment], segments.end[segment]
+        high = after.astype(np.float64)
+        share = (self._threshold - before.astype(np.float64)) / (high - before)
+        guess = np.ceil((segment - 0.5 + share) / segments.spacing - 0.5)
+        rows = np.clip(guess, begin, end).astype(np.int64)
+
+        def crossed(outputs: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+            # One fused multiply-add, as the reference rounds: exact product and sum, then a single rounding.
+            low = before * segments.weight_low[outputs]
+            value = (low + high * segments.weight_high[outputs]).astype(np.float32)
+            return (value > self._threshold) == rising
+
+        # The division is good to far less than a row, so only its two neighbours need the exact test.
+        earlier = (rows > begin) & crossed(np.maximum(rows - 1, 0))
+        later = (rows < end) & ~earlier & ~crossed(np.minimum(rows, len(segments.weight_low) - 1))
+        rows -= earlier
+        rows += later
+        return rows
+
+    def _columns_that_shrink(
+        self, block: list[tuple[int, Patch]], sizes: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.int32]:
+        """The same where the vertical axis shrinks: outputs are fewer than samples, so all are computed."""
+        assert self._matrix_y is not None
+        parts = []
+        for index, patch in block:
+            rows, width = patch.rows, patch.columns.end - patch.columns.begin
+            columns = np.empty(width * len(patch.values), np.float32)
+            self._interpolate_x(patch, columns)
+            self._require_finite(columns, [(index, patch)])
+            weights = self._matrix_y[rows.begin : rows.end, rows.low : rows.high]
+            values = weights @ columns.reshape(width, -1).T
+            runs = runs_of_bitmap(values > self._threshold)
+            runs += np.array([[patch.columns.begin], [rows.begin], [rows.begin]], np.int32)
+            sizes[index] = runs.shape[1]
+            parts.append(runs)
+        return np.concatenate(parts, axis=1)
+
+    def _interpolate_x(self, patch: Patch, out: npt.NDArray[np.float32]) -> None:
+        reach = patch.columns
+        weights = self._matrix_x[reach.begin : reach.end, reach.low : reach.high]
+        np.matmul(weights, patch.values.T, out=out.reshape(len(weights), len(patch.values)))
+
+    def _require_finite(
+        self, values: npt.NDArray[np.float32], block: list[tuple[int, Patch]]
+    ) -> None:
+        if np.isfinite(values).all():
+            return
+        bad = next(index for index, patch in block if not np.isfinite(patch.values).all())
+        raise MaskError(f"mask values must be finite, got NaN or infinity for object {bad}")

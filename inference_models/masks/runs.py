@@ -168,3 +168,21 @@ def union_of_runs(
         [column - group * width, starts - column * (height + 1), stops - column * (height + 1)]
     )
     return joined.astype(np.int32), splits_of_sizes(np.bincount(group, minlength=count))
+
+
+def join_touching(
+    runs: npt.NDArray[np.int32], owner: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+    """Joins runs of one column that have no gap between them."""
+    if runs.shape[1] < 2:
+        return runs, owner
+    joins = (
+        (runs[1, 1:] == runs[2, :-1])
+        & (runs[0, 1:] == runs[0, :-1])
+        & (owner[1:] == owner[:-1])
+    )
+    if not joins.any():
+        return runs, owner
+    opens = np.concatenate(([True], ~joins))
+    closes = np.concatenate((~joins, [True]))
+    return np.stack([runs[0, opens], runs[1, opens], runs[2, closes]]), owner[opens]

@@ -1,4 +1,4 @@
-"""Names of the columns in `sv.Detections.data` that detections carry through a workflow. Names only."""
+"""Names of the columns that detections carry in `sv.Detections.data`. Names only."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def crop_polygon(crop: NDArray[np.bool_], offset: tuple[int, int]) -> NDArray[np
     if not contours:
         return None
     largest = max(contours, key=cv2.contourArea) if len(contours) > 1 else contours[0]
-    polygon: NDArray[np.int32] = largest.reshape(-1, 2)
+    polygon = np.asarray(largest, np.int32).reshape(-1, 2)
     missing = _FEWEST_POINTS - len(polygon)
     if missing > 0:
         polygon = np.concatenate([polygon, np.repeat(polygon[-1:], missing, axis=0)])

@@ -26,7 +26,7 @@ def decode_counts(counts: str | bytes | Sequence[int] | np.ndarray) -> NDArray[n
     """Run lengths (background first) from COCO's compressed text or from a list of lengths.
 
     Raises:
-        ValueError: the text is cut off or holds characters outside the code, or a length is negative.
+        ValueError: the text is cut off or no such code, or a length is negative.
     """
     if isinstance(counts, (str, bytes, bytearray)):
         lengths = _decompress(counts.encode("ascii") if isinstance(counts, str) else bytes(counts))
@@ -107,9 +107,7 @@ def runs_of_crop(crop: NDArray[np.bool_]) -> Runs:
     return steps[::2], steps[1::2]
 
 
-def crop_runs(
-    runs: Runs, size: tuple[int, int]
-) -> tuple[Runs, tuple[int, int], tuple[int, int]]:
+def crop_runs(runs: Runs, size: tuple[int, int]) -> tuple[Runs, tuple[int, int], tuple[int, int]]:
     """The runs on the smallest grid that holds them.
 
     Args:
@@ -213,7 +211,7 @@ def plain_rle(rle: Mapping[str, Any]) -> dict[str, Any]:
 def compact_from_runs(
     crops: Sequence[tuple[Runs, tuple[int, int], tuple[int, int]]], image_size: tuple[int, int]
 ) -> CompactMask:
-    """`sv.CompactMask` of one crop a mask, each (runs, (height, width), (x, y)) as `crop_runs` gives.
+    """`sv.CompactMask` of one crop a mask: (runs, (height, width), (x, y)), see `crop_runs`.
 
     Args:
         crops: the masks.
@@ -230,7 +228,9 @@ def compact_from_runs(
     )
 
 
-def compact_from_rles(rles: Sequence[Mapping[str, Any]], image_size: tuple[int, int]) -> CompactMask:
+def compact_from_rles(
+    rles: Sequence[Mapping[str, Any]], image_size: tuple[int, int]
+) -> CompactMask:
     """`sv.CompactMask` (n) of COCO RLEs, each cut to its support.
 
     A mask on another grid than the image is brought to the image's by nearest-neighbour sampling.

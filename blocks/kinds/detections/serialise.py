@@ -13,7 +13,7 @@ from blocks.kinds.detections.lineage import (
     detection_ids,
     image_size_of,
 )
-from blocks.kinds.detections.polygons import mask_polygons
+from blocks.kinds.detections.polygons import compact_from_dense, mask_polygons
 from blocks.kinds.detections.rle import compact_from_rles, plain_rle, rles_from_compact
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ MaskForm = Literal["points", "rle", "rle_only", "any"]
 """How masks are written.
 
 `points`: polygons, from RLE when there is no other mask. `rle`: RLE, made from masks when there is
-none. `rle_only`: RLE, refused when there is none. `any`: polygons of masks, RLE when there are none.
+none. `rle_only`: RLE, refused when there is none. `any`: polygons of masks, RLE without masks.
 """
 
 Row = dict[str, Any]
@@ -93,7 +93,7 @@ def _base_rows(detections: sv.Detections) -> list[Row]:
         for (width, height), (x, y), score, class_number, name, detection_id in zip(
             sizes.tolist(),
             centres.tolist(),
-            nothing if confidence is None else confidence.tolist(),
+            nothing if confidence is None else _numbers_or_none(confidence),
             nothing if class_id is None else class_id.tolist(),
             _plain(names),
             _plain(ids),
@@ -112,11 +112,12 @@ def _write_masks(rows: list[Row], detections: sv.Detections, mask_form: MaskForm
         if rles is not None:
             _set_values(rows, keys.RLE_MASK, map(plain_rle, rles))
         elif mask is not None:
-            _set_values(rows, keys.RLE_MASK, rles_from_compact(_compact(mask)))
+            compact = compact_from_dense(mask) if isinstance(mask, np.ndarray) else mask
+            _set_values(rows, keys.RLE_MASK, rles_from_compact(compact))
         return
     if mask is None and rles is not None:
         size = image_size_of(detections)
-        mask = compact_from_rles(rles, size if size is not None else rles[0]["size"])
+        mask = compact_from_rles(list(rles), size if size is not None else rles[0]["size"])
     if mask is None:
         return
     drawn = data.get(keys.POLYGON)
@@ -133,12 +134,6 @@ def _write_masks(rows: list[Row], detections: sv.Detections, mask_form: MaskForm
         else:
             points = np.asarray(polygon, dtype=np.float64).tolist()
             row["points"] = [{"x": x, "y": y} for x, y in points]
-
-
-def _compact(mask: Any) -> Any:
-    from blocks.kinds.detections.polygons import compact_from_dense
-
-    return compact_from_dense(mask) if isinstance(mask, np.ndarray) else mask
 
 
 def _keypoints(data: Any) -> list[list[Row]]:
@@ -253,9 +248,11 @@ def _plain_item(item: Any) -> Any:
 def _numbers_or_none(column: Any) -> Sequence[Any]:
     """A column as a list with None where a number is missing (NaN has no JSON form)."""
     if isinstance(column, np.ndarray) and column.dtype.kind == "f":
-        missing = np.isnan(column).reshape(len(column), -1).any(axis=1) if column.size else None
+        missing = (
+            np.isnan(column).reshape(len(column), -1).any(axis=1).tolist() if column.size else []
+        )
         values: list[Any] = column.tolist()
-        if missing is not None and missing.any():
+        if any(missing):
             return [None if gone else value for gone, value in zip(missing, values, strict=True)]
         return values
     return [None if value != value else value for value in _plain(column)]

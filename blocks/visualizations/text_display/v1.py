@@ -58,9 +58,9 @@ class TextDisplayManifest(WorkflowBlockManifest):
             "long_description": (
                 "Writes text of one or more lines on an image, in a box with a background. Places such as "
                 "`{{ $parameters.count }}` are filled from `text_parameters`, which may be worked on first by "
-                "`text_parameters_operations`. The box stands at `position_x`, `position_y` (`absolute`) or at an "
-                "anchor of the image, moved by `offset_x` to the right and `offset_y` down (`relative`); it is kept "
-                "inside the image. Colours are names such as WHITE, `#rrggbb`, `rgb(r, g, b)` or `bgr(b, g, r)`; the "
+                "`text_parameters_operations`. The box stands at `position_x`, `position_y` (`absolute`), or at an "
+                "anchor of the image, moved by `offset_x` to the right and `offset_y` down but not out of the image "
+                "(`relative`). Colours are names such as WHITE, `#rrggbb`, `rgb(r, g, b)` or `bgr(b, g, r)`; the "
                 "background may be `transparent`."
             ),
             "license": "Apache-2.0",

@@ -1,0 +1,332 @@
+"""`ModelManager`: the one door to models. `infer` is all a caller needs; what lies behind may change."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from types import TracebackType
+from typing import Any
+
+from inference_models.backends.backend import BackendOpener
+from inference_models.backends.openers import built_in_backends
+from inference_models.backends.threads import ThreadBudget
+from inference_models.errors import InvalidParameterError
+from inference_models.families.catalogue import BUILT_IN_FAMILIES
+from inference_models.families.descriptor import Family
+from inference_models.families.parameters import (
+    PARAMETERS_OF_TASK,
+    InferenceParameters,
+    ParameterDefaults,
+)
+from inference_models.families.pipeline import Prediction
+from inference_models.families.request import ClassTable
+from inference_models.manager.dispatch import Dispatcher, DispatcherFactory, InlineDispatcher
+from inference_models.manager.model import Model, ModelSettings
+from inference_models.manager.residency import ModelMemory, Slot
+from inference_models.manager.resolution import ModelResolver
+from inference_models.packages.loader import load_package
+from inference_models.packages.model_config import ClassKeypoints
+from inference_models.packages.package import ModelPackage
+from inference_models.packages.tasks import Task
+from inference_models.preprocessing.images import ColorOrder
+
+
+@dataclass(frozen=True, slots=True)
+class ModelDescription:
+    """What is known of a model without loading it.
+
+    Attributes:
+        model_id: the id it was asked for by.
+        task: what it does.
+        architecture: family of the network.
+        backend: what runs it.
+        class_names: names by class id.
+        keypoints: points of each class.
+        parameters: names of the parameters it takes.
+        location: where its package lies.
+    """
+
+    model_id: str
+    task: Task
+    architecture: str
+    backend: str
+    class_names: tuple[str, ...]
+    keypoints: tuple[ClassKeypoints, ...]
+    parameters: frozenset[str]
+    location: Path
+
+
+@dataclass(frozen=True, slots=True)
+class ModelStatus:
+    """State of one model of a manager.
+
+    Attributes:
+        model_ids: every id, path and alias it was asked for by.
+        task: what it does.
+        loaded: whether it is in memory.
+        nbytes: bytes it is charged with, 0 when not in memory.
+        in_use: calls under way.
+        loads: how often it was loaded.
+    """
+
+    model_ids: tuple[str, ...]
+    task: Task
+    loaded: bool
+    nbytes: int
+    in_use: int
+    loads: int
+
+
+class ModelManager:
+    """Holds models and runs them. All methods may be called from several threads at once.
+
+    A model id is an alias registered here, the id of a package in one of the folders (`name/version`), or a path to a
+    package folder or to a lone `.onnx` or `.torchscript` file. Paths are told by their spelling: they begin with
+    `file:`, `/`, `./`, `../` or `~`, or end in a weights suffix. Ids, paths and aliases of one place share one model.
+
+    Args:
+        model_directories: folders that hold packages as `<directory>/<name>/<version>`.
+        max_bytes: limit on the bytes of all models in memory; None for no limit.
+        allow_paths: whether paths are accepted as model ids. Aliases to paths always are.
+        defaults: parameters where neither a call nor a package names any.
+        device: `cpu`, `cuda` or `cuda:<n>`.
+        threads: cores that all models share; the process's own when None.
+        backends: name to opener; the built-in ones when None.
+        families: the table of families; the built-in one when None.
+        dispatcher: makes what takes the calls of a loaded model; each call runs on its own thread when None.
+    """
+
+    def __init__(
+        self,
+        *,
+        model_directories: Iterable[Path | str] = (),
+        max_bytes: int | None = None,
+        allow_paths: bool = True,
+        defaults: ParameterDefaults | None = None,
+        device: str = "cpu",
+        threads: ThreadBudget | None = None,
+        backends: Mapping[str, BackendOpener] | None = None,
+        families: Iterable[Family] | None = None,
+        dispatcher: DispatcherFactory | None = None,
+    ) -> None:
+        self._resolver = ModelResolver(model_directories, allow_paths)
+        self._alias_resolver = ModelResolver(model_directories, allow_paths=True)
+        self._settings = ModelSettings(
+            backends=built_in_backends() if backends is None else dict(backends),
+            families=BUILT_IN_FAMILIES if families is None else tuple(families),
+            defaults=defaults or ParameterDefaults(),
+            device=device,
+            threads=threads or ThreadBudget(),
+        )
+        self._make_dispatcher: Callable[[Model], Dispatcher] = dispatcher or InlineDispatcher
+        self._memory = ModelMemory(self._load, max_bytes)
+        self._lock = Lock()
+        self._aliases: dict[str, str] = {}
+        self._by_id: dict[str, Slot] = {}
+        self._by_place: dict[Path, Slot] = {}
+
+    def infer(
+        self,
+        model_id: str,
+        images: Any,
+        params: InferenceParameters | Mapping[str, Any] | None = None,
+        *,
+        color_order: ColorOrder | None = None,
+    ) -> list[Prediction]:
+        """Predictions of a model for each image, in the order of the images. Loads the model when needed.
+
+        Args:
+            model_id: alias, `name/version` or path.
+            images: (h, w, 3) BGR or (h, w) uint8 array, (3, h, w) RGB uint8 tensor, or a list of them.
+            params: what the call asks for; names and values, or the object made of them.
+            color_order: order of the channels; None means BGR for arrays and RGB for tensors.
+
+        Raises:
+            ModelNotFoundError: there is no such model.
+            ModelLoadingError: it does not load.
+            ModelInputError: an image is not an image.
+            InvalidParameterError: a parameter is unknown, out of range, or without effect on this task.
+            ModelRuntimeError: the network failed.
+            ModelManagerClosedError: the manager was closed.
+        """
+        parameters = _as_parameters(params)
+        slot = self._slot(model_id)
+        with self._memory.lease(slot) as resident:
+            return resident.dispatcher.run(images, parameters, color_order)
+
+    def add(self, model_id: str, package: ModelPackage | None = None) -> ModelDescription:
+        """Makes a model known without loading it. Adding the same again does nothing.
+
+        Args:
+            model_id: alias, `name/version` or path; a free name when a package is given.
+            package: the package to put behind the name.
+
+        Raises:
+            ModelNotFoundError: there is no such model.
+            InvalidParameterError: the name already stands for another package.
+        """
+        if package is not None:
+            with self._lock:
+                known = self._by_id.get(model_id)
+                if known is None and model_id not in self._aliases:
+                    self._by_id[model_id] = self._memory.add(package)
+                elif known is None or known.package != package:
+                    raise InvalidParameterError(f'"{model_id}" already stands for another model')
+        return self.describe(model_id)
+
+    def register_alias(self, alias: str, target: str) -> None:
+        """Lets a name stand for another id or for a path.
+
+        Raises:
+            ModelNotFoundError: the target does not exist.
+            InvalidParameterError: the alias already stands for something else.
+        """
+        self._slot(target, allow_path=True)
+        with self._lock:
+            place = self._aliases.get(target, target)
+            known = self._aliases.get(alias)
+            if known == place:
+                return
+            if known is not None or alias in self._by_id:
+                raise InvalidParameterError(
+                    f'alias "{alias}" cannot stand for "{target}": it already stands for '
+                    f'"{known or alias}"'
+                )
+            self._aliases[alias] = place
+
+    def warm_up(self, model_id: str) -> float:
+        """Loads a model and runs it once on an empty image; returns the seconds it took."""
+        start = time.perf_counter()
+        with self._memory.lease(self._slot(model_id)) as resident:
+            resident.model.warm_up()
+        return time.perf_counter() - start
+
+    def describe(self, model_id: str) -> ModelDescription:
+        """What a model's package says of it; nothing is loaded."""
+        package = self._slot(model_id).package
+        return ModelDescription(
+            model_id=model_id,
+            task=package.task,
+            architecture=package.architecture,
+            backend=package.backend,
+            class_names=ClassTable(package.class_names, package.removed_classes).names,
+            keypoints=package.keypoints,
+            parameters=PARAMETERS_OF_TASK[package.task],
+            location=package.location,
+        )
+
+    def package(self, model_id: str) -> ModelPackage:
+        """The package of a model, for digests and lock files; nothing is loaded."""
+        return self._slot(model_id).package
+
+    def list_models(self) -> list[ModelStatus]:
+        """State of every model this manager was asked for, by first id."""
+        with self._lock:
+            ids: dict[int, list[str]] = {}
+            slots: dict[int, Slot] = {}
+            for model_id, slot in self._by_id.items():
+                ids.setdefault(id(slot), []).append(model_id)
+                slots[id(slot)] = slot
+        statuses = []
+        for key, slot in slots.items():
+            resident = slot.resident
+            statuses.append(
+                ModelStatus(
+                    model_ids=tuple(ids[key]),
+                    task=slot.package.task,
+                    loaded=resident is not None,
+                    nbytes=0 if resident is None else resident.nbytes,
+                    in_use=0 if resident is None else resident.in_use,
+                    loads=slot.loads,
+                )
+            )
+        return sorted(statuses, key=lambda status: status.model_ids)
+
+    def available_models(self) -> list[str]:
+        """Ids of the packages in the folders of models."""
+        return self._resolver.known_ids()
+
+    @property
+    def total_bytes(self) -> int:
+        """Bytes of all models in memory."""
+        return self._memory.total_bytes
+
+    def unload(self, model_id: str) -> bool:
+        """Frees a model; calls under way finish first. A later call reads the package and loads it again.
+
+        Returns:
+            Whether it was in memory.
+        """
+        slot = self._slot(model_id)
+        if not any(one is slot for one in self._by_place.values()):
+            return self._memory.drop(slot)
+        with self._lock:
+            self._by_id = {key: one for key, one in self._by_id.items() if one is not slot}
+            self._by_place = {key: one for key, one in self._by_place.items() if one is not slot}
+        return self._memory.forget(slot)
+
+    def close(self) -> None:
+        """Waits for the calls under way, then frees all models. No call is served afterwards."""
+        self._memory.close()
+
+    def __contains__(self, model_id: str) -> bool:
+        with self._lock:
+            return model_id in self._by_id or model_id in self._aliases
+
+    def __enter__(self) -> ModelManager:
+        return self
+
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _slot(self, model_id: str, allow_path: bool = False) -> Slot:
+        slot = self._by_id.get(model_id)
+        if slot is not None:
+            return slot
+        with self._lock:
+            target = self._aliases.get(model_id)
+            known = None if target is None else self._by_id.get(target)
+        if known is None:
+            trusted = allow_path or target is not None
+            resolver = self._alias_resolver if trusted else self._resolver
+            place = resolver.resolve(model_id if target is None else target)
+            package = None
+            with self._lock:
+                known = self._by_place.get(place)
+            if known is None:
+                package = load_package(place)
+        with self._lock:
+            if known is None:
+                assert package is not None
+                known = self._by_place.get(place)
+                if known is None:
+                    known = self._by_place[place] = self._memory.add(package)
+            if not allow_path:
+                self._by_id[model_id] = known
+            return known
+
+    def _load(self, package: ModelPackage) -> tuple[Model, Dispatcher]:
+        model = Model(package, self._settings)
+        return model, self._make_dispatcher(model)
+
+
+def _as_parameters(
+    params: InferenceParameters | Mapping[str, Any] | None,
+) -> InferenceParameters:
+    if params is None:
+        return InferenceParameters()
+    if isinstance(params, InferenceParameters):
+        return params
+    if isinstance(params, Mapping):
+        return InferenceParameters.from_mapping(params)
+    raise InvalidParameterError(
+        f"params must be names and values or InferenceParameters, got {type(params).__name__}"
+    )
