@@ -1,0 +1,62 @@
+"""The user's side of weftlens: run workflows, look at them, check them.
+
+Names load when they are first used, so that importing this package costs next to nothing. Nothing
+may be computed here.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from execution_engine.errors import Problem, WorkflowError
+    from execution_engine.executor.limits import CancellationToken
+    from execution_engine.executor.report import RunReport
+    from execution_engine.profiling import ChromeTraceProfiler
+    from workflows.definition_schema import definition_schema
+    from workflows.running import compile_workflow, default_session, run_locally
+    from workflows.session import Session
+    from workflows.settings import WeftlensSettings
+    from workflows.workflow import Workflow
+
+_PLACES = {
+    "CancellationToken": "execution_engine.executor.limits",
+    "ChromeTraceProfiler": "execution_engine.profiling",
+    "Problem": "execution_engine.errors",
+    "RunReport": "execution_engine.executor.report",
+    "Session": "workflows.session",
+    "WeftlensSettings": "workflows.settings",
+    "Workflow": "workflows.workflow",
+    "WorkflowError": "execution_engine.errors",
+    "compile_workflow": "workflows.running",
+    "default_session": "workflows.running",
+    "definition_schema": "workflows.definition_schema",
+    "run_locally": "workflows.running",
+}
+
+__all__ = [
+    "CancellationToken",
+    "ChromeTraceProfiler",
+    "Problem",
+    "RunReport",
+    "Session",
+    "WeftlensSettings",
+    "Workflow",
+    "WorkflowError",
+    "compile_workflow",
+    "default_session",
+    "definition_schema",
+    "run_locally",
+]
+
+
+def __getattr__(name: str) -> Any:
+    place = _PLACES.get(name)
+    if place is None:
+        raise AttributeError(f"module 'workflows' has no attribute {name!r}")
+    return getattr(importlib.import_module(place), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_PLACES])

@@ -32,9 +32,7 @@ class NamedOperations:
         return results
 
 
-def check_names(
-    operations: Iterable[str], values: Iterable[str] | None, field: str
-) -> None:
+def check_names(operations: Iterable[str], values: Iterable[str] | None, field: str) -> None:
     """Raises `ValueError` naming operations for which the field of values has no entry.
 
     Args:

@@ -45,8 +45,12 @@ def parse_colour(text: str) -> Bgr:
     if channels is not None:
         first, second, third = (int(channels.group(i)) for i in (2, 3, 4))
         if max(first, second, third) <= 255:
-            return (first, second, third) if channels.group(1).lower() == "bgr" else (third, second, first)
+            return (
+                (first, second, third)
+                if channels.group(1).lower() == "bgr"
+                else (third, second, first)
+            )
     raise ValueError(
-        f"{text!r} is no colour; expected #rrggbb, rgb(r, g, b), bgr(b, g, r) with values up to 255, or one of "
-        f"{', '.join(NAMED_COLOURS)}"
+        f"{text!r} is no colour; expected #rrggbb, rgb(r, g, b), bgr(b, g, r) with values up to "
+        f"255, or one of {', '.join(NAMED_COLOURS)}"
     )

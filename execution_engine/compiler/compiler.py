@@ -28,7 +28,7 @@ def compile_definition(definition: Mapping[str, Any], registry: BlockRegistry) -
     """The plan of a workflow definition.
 
     Args:
-        definition: the JSON object.
+        definition: the JSON object; copied, so changing it later does not change the plan.
         registry: the blocks it may use.
 
     Raises:
@@ -38,6 +38,10 @@ def compile_definition(definition: Mapping[str, Any], registry: BlockRegistry) -
             references, graph, depth,
             lineage); `.errors` holds all problems of all phases.
     """
+    return _checked_plan(_own(definition), registry)
+
+
+def _checked_plan(definition: Mapping[str, Any], registry: BlockRegistry) -> Plan:
     plan, problems = _compile(definition, registry)
     problems.raise_if_any()
     assert plan is not None
@@ -76,6 +80,15 @@ def _compile(
     return plan, problems
 
 
+def _own(value: Any) -> Any:
+    """JSON data with containers of its own; leaves are shared."""
+    if isinstance(value, dict):
+        return {key: _own(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_own(item) for item in value]
+    return value
+
+
 class PlanCache:
     """Plans by definition: equal JSON gives the same plan. Thread-safe; the least recently used is
     dropped.
@@ -109,7 +122,7 @@ class PlanCache:
                 self._plans.move_to_end(key)
                 self.hits += 1
                 return plan
-        plan = compile_definition(orjson.loads(key), self.registry)
+        plan = _checked_plan(orjson.loads(key), self.registry)
         with self._lock:
             self.misses += 1
             self._plans[key] = plan

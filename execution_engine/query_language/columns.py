@@ -1,5 +1,7 @@
-"""Operands of a filter as columns, and comparisons of whole columns that give exactly what single
-values give.
+"""Operands of a filter as columns, and comparisons of whole columns.
+
+A comparison of columns gives exactly what comparing single values gives, or declines. Statements
+are put together in `row_masks`.
 """
 
 from __future__ import annotations
@@ -119,9 +121,7 @@ def _computed_column(
 def compare_arrays(
     name: str, left: Column | Constant, right: Column | Constant
 ) -> np.ndarray | None:
-    """The comparison of all rows at once as a mask (n,), None when the values must be compared one
-    by one.
-    """
+    """The comparison of all rows as a mask (n,), None where values must be compared singly."""
     ordering = _ORDERINGS.get(name)
     if ordering is not None:
         pair = _numbers(left, right) or _texts(ordering, left, right)
@@ -201,9 +201,7 @@ def _number_array(column: Column) -> np.ndarray | None:
 def _texts(
     ordering: np.ufunc, left: Column | Constant, right: Column | Constant
 ) -> tuple[Any, Any] | None:
-    """A text column and one text to compare for equality; NumPy takes no note of NUL at the end of
-    a text.
-    """
+    """A text column and one text to compare for equality."""
     if ordering not in (np.equal, np.not_equal):
         return None
     if not isinstance(left, Column) or not isinstance(right, Constant):
@@ -211,4 +209,5 @@ def _texts(
     array, text = left.array, right.value
     if array is None or array.ndim != 1 or array.dtype.kind != "U" or type(text) is not str:
         return None
+    # NumPy takes no note of NUL at the end of a text.
     return None if text.endswith("\0") else (array, text)

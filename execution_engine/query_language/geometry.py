@@ -71,7 +71,7 @@ def points_in_polygon(points: np.ndarray, polygon: np.ndarray) -> np.ndarray:
         & (np.minimum(y_1, y_2) <= y)
         & (y <= np.maximum(y_1, y_2))
     )
-    odd = np.count_nonzero(crossed, axis=1) % 2 == 1
+    odd = np.logical_xor.reduce(crossed, axis=1)
     return np.logical_and(odd, ~on_edge.any(axis=1))
 
 
@@ -87,4 +87,4 @@ def points_in_boxes(points: np.ndarray, boxes: np.ndarray) -> np.ndarray:
     """
     x, y = points[:, :1], points[:, 1:]
     inside = (boxes[:, 0] <= x) & (x <= boxes[:, 2]) & (boxes[:, 1] <= y) & (y <= boxes[:, 3])
-    return inside.any(axis=1)
+    return np.logical_or.reduce(inside, axis=1)

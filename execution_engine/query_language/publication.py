@@ -28,9 +28,7 @@ from execution_engine.query_language.specification import FieldSpec, OperationSp
 
 
 def published_core_schema(cls: type[Definition]) -> CoreSchema:
-    """pydantic's core schema of the published form of a definition class, for making a JSON schema
-    of it.
-    """
+    """Core schema of the published form of a definition class, to make a JSON schema of."""
     return TypeAdapter(published_type(cls)).core_schema
 
 

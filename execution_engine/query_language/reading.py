@@ -108,8 +108,7 @@ _FAILED: Final = object()
 
 
 def read(cls: type[D], data: Any) -> D:
-    """The definition of class `cls` that `data` stands for; a definition of that class is returned
-    as it is.
+    """The definition of class `cls` that `data` stands for; `data` itself when it is one.
 
     Raises:
         pydantic.ValidationError: with one entry for each thing that is wrong, located in `data`.

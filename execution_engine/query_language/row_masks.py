@@ -1,5 +1,7 @@
-"""Which rows of detections a statement holds for: column by column where that is exact, else row by
-row.
+"""Which rows of detections a statement holds for.
+
+Column by column where that gives the same as row by row, else row by row. How columns are compared
+is in `columns`.
 """
 
 from __future__ import annotations
@@ -60,9 +62,7 @@ class RowMask:
         self._columns = _compile(statement, condition, codecs, nested, path)
 
     def __call__(self, rows: DetectionRows, parameters: Parameters) -> np.ndarray:
-        """Boolean mask (n,) of the rows the statement holds for; raises as `CompiledStatement`
-        does.
-        """
+        """Mask (n,) of the rows the statement holds for; raises as `CompiledStatement` does."""
         if self._columns is None:
             return self.by_rows(rows, parameters)
         try:

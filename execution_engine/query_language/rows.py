@@ -59,8 +59,7 @@ class DetectionRows:
         return self._boxes
 
     def column(self, name: str) -> Sequence[Any] | np.ndarray:
-        """One entry a row of a property; numbers as an array, points as (n, 2) float64 px, not
-        rounded.
+        """One entry a row of a property; points as (n, 2) float64 px, not rounded.
 
         Raises:
             KeyError: the detections do not have the property.
@@ -112,8 +111,7 @@ class Row:
         self.index = index
 
     def value(self, name: str) -> Any:
-        """A property of the detection as a plain Python value, None when it is one that may be
-        missing.
+        """A property of the detection as a plain Python value, None where it may be missing.
 
         Raises:
             KeyError: a property that all detections have is missing.

@@ -72,9 +72,7 @@ class CompiledCases:
         self._default = default
 
     def __call__(self, parameters: Mapping[str, Any] | None = None) -> Any:
-        """The result of the first case whose condition holds, else the default; raises as
-        statements do.
-        """
+        """The result of the first case that holds, else the default; raises as statements do."""
         known = NO_PARAMETERS if parameters is None else parameters
         for condition, result in self._cases:
             if condition(known):

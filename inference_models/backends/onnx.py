@@ -73,9 +73,7 @@ class OnnxBackend:
         self.outputs = tuple(_spec(node) for node in session.get_outputs())
         self._names = [output.name for output in self.outputs]
         self.threads = options.threads
-        self.nbytes = package.weights_bytes + sum(
-            path.stat().st_size for path in package.extra_files
-        )
+        self.nbytes = package.nbytes
 
     def forward(self, batch: np.ndarray) -> dict[str, np.ndarray]:
         """Runs the graph on one input; outputs by name, in the order of the graph."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from inference_models.errors import ModelRuntimeError
+from inference_models.families.activation import sigmoid
 from inference_models.families.descriptor import Family
 from inference_models.packages.model_config import DetectionOutputs
 
@@ -143,7 +144,7 @@ def _decode_queries(raw: Mapping[str, np.ndarray], context: DecodeContext) -> Ca
     if flat.size > queries:
         chosen = np.sort(np.argpartition(-flat, queries - 1)[:queries])
     rows, class_ids = np.divmod(chosen, columns)
-    scores = _sigmoid(flat[chosen])
+    scores = sigmoid(flat[chosen])
     known = class_ids < context.class_count
     rows, class_ids, scores = rows[known], class_ids[known], scores[known]
     return _above_threshold(boxes[rows], scores, class_ids, rows, context)
@@ -250,10 +251,3 @@ def _require_known_classes(class_ids: np.ndarray, context: DecodeContext) -> Non
             f"{context.where} answered with class {int(class_ids.max())}, "
             f"its package names {context.class_count} classes (0..{context.class_count - 1})"
         )
-
-
-def _sigmoid(values: np.ndarray) -> np.ndarray:
-    """1 / (1 + exp(-x)) without overflow, float32."""
-    values = values.astype(np.float32)
-    e = np.exp(-np.abs(values))
-    return np.where(values >= 0, 1 / (1 + e), e / (1 + e))

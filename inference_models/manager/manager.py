@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -25,7 +26,7 @@ from inference_models.families.pipeline import Prediction
 from inference_models.families.request import ClassTable
 from inference_models.manager.dispatch import Dispatcher, DispatcherFactory, InlineDispatcher
 from inference_models.manager.model import Model, ModelSettings
-from inference_models.manager.residency import ModelMemory, Slot
+from inference_models.manager.residency import ModelMemory, Resident, Slot, SlotForgotten
 from inference_models.manager.resolution import ModelResolver
 from inference_models.packages.loader import load_package
 from inference_models.packages.model_config import ClassKeypoints
@@ -153,8 +154,7 @@ class ModelManager:
             ModelManagerClosedError: the manager was closed.
         """
         parameters = _as_parameters(params)
-        slot = self._slot(model_id)
-        with self._memory.lease(slot) as resident:
+        with self._lease(model_id) as resident:
             return resident.dispatcher.run(images, parameters, color_order)
 
     def add(self, model_id: str, package: ModelPackage | None = None) -> ModelDescription:
@@ -200,7 +200,7 @@ class ModelManager:
     def warm_up(self, model_id: str) -> float:
         """Loads a model and runs it once on an empty image; returns the seconds it took."""
         start = time.perf_counter()
-        with self._memory.lease(self._slot(model_id)) as resident:
+        with self._lease(model_id) as resident:
             resident.model.warm_up()
         return time.perf_counter() - start
 
@@ -261,12 +261,13 @@ class ModelManager:
             Whether it was in memory.
         """
         slot = self._slot(model_id)
-        if not any(one is slot for one in self._by_place.values()):
-            return self._memory.drop(slot)
         with self._lock:
-            self._by_id = {key: one for key, one in self._by_id.items() if one is not slot}
-            self._by_place = {key: one for key, one in self._by_place.items() if one is not slot}
-        return self._memory.forget(slot)
+            by_place = {place: one for place, one in self._by_place.items() if one is not slot}
+            from_disk = len(by_place) < len(self._by_place)
+            if from_disk:
+                self._by_place = by_place
+                self._by_id = {name: one for name, one in self._by_id.items() if one is not slot}
+        return self._memory.drop(slot, forget=from_disk)
 
     def close(self) -> None:
         """Waits for the calls under way, then frees all models. No call is served afterwards."""
@@ -286,6 +287,20 @@ class ModelManager:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+    @contextmanager
+    def _lease(self, model_id: str) -> Iterator[Resident]:
+        """Holds a model in memory while the block runs."""
+        while True:
+            try:
+                resident = self._memory.acquire(self._slot(model_id))
+                break
+            except SlotForgotten:
+                continue
+        try:
+            yield resident
+        finally:
+            self._memory.release(resident)
 
     def _slot(self, model_id: str, allow_path: bool = False) -> Slot:
         slot = self._by_id.get(model_id)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from inference_models.errors import ModelManagerClosedError, ModelPackageRestrictedError
 from inference_models.manager.dispatch import Dispatcher
@@ -43,13 +42,27 @@ class Resident:
 
 @dataclass(slots=True, eq=False)
 class Slot:
-    """A model that may or may not be in memory."""
+    """A model that may or may not be in memory.
+
+    Attributes:
+        package: what to load.
+        resident: the model while it is in memory.
+        attempt: the load under way, if any.
+        reserved: bytes set aside for that load.
+        loads: how often it was loaded.
+        forgotten: the slot is used no more; who holds it asks for a new one.
+    """
 
     package: ModelPackage
     resident: Resident | None = None
     attempt: Future[None] | None = None
     reserved: int = 0
-    loads: int = field(default=0)
+    loads: int = 0
+    forgotten: bool = False
+
+
+class SlotForgotten(Exception):  # noqa: N818 - a signal to look the model up again, never seen by callers
+    """The slot was forgotten between looking it up and using it."""
 
 
 class ModelMemory:
@@ -60,6 +73,9 @@ class ModelMemory:
         max_bytes: limit on the sum of all models' bytes; None for no limit. A model in use is never dropped, so
             the sum may be above the limit while calls that need more run at the same time; it is brought below
             it as soon as one of them ends.
+
+    Raises:
+        ValueError: the limit is not positive.
     """
 
     def __init__(
@@ -89,14 +105,14 @@ class ModelMemory:
             self._slots.append(slot)
         return slot
 
-    @contextmanager
-    def lease(self, slot: Slot) -> Iterator[Resident]:
-        """Holds a model in memory while the block runs, loading it first when needed.
+    def acquire(self, slot: Slot) -> Resident:
+        """Holds a model in memory until `release`, loading it first when needed.
 
         Of several first calls one loads and the others wait for it; when it fails, all of them fail, and the next call
         tries again.
 
         Raises:
+            SlotForgotten: the slot is used no more.
             ModelManagerClosedError: `close` was called.
             ModelPackageRestrictedError: the model alone is above the limit.
             ModelLoadingError: it does not load.
@@ -105,19 +121,37 @@ class ModelMemory:
             self._require_open()
             self._active += 1
         try:
-            resident = self._acquire(slot)
-            try:
-                yield resident
-            finally:
-                self._release(resident)
-        finally:
-            with self._changed:
-                self._active -= 1
-                self._changed.notify_all()
+            return self._acquire(slot)
+        except BaseException:
+            self._end_call()
+            raise
 
-    def drop(self, slot: Slot) -> bool:
-        """Frees a model; calls under way finish first. False when it was not in memory."""
+    def release(self, resident: Resident) -> None:
+        """Ends a call that `acquire` began."""
         with self._changed:
+            resident.in_use -= 1
+            dropped = self._evict()
+            if resident.retired and resident.in_use == 0 and resident not in dropped:
+                dropped.append(resident)
+        try:
+            _close_all(dropped)
+        finally:
+            self._end_call()
+
+    def drop(self, slot: Slot, forget: bool = False) -> bool:
+        """Frees a model; calls under way finish first.
+
+        Args:
+            slot: where the model is.
+            forget: whether the slot goes as well.
+
+        Returns:
+            Whether the model was in memory.
+        """
+        with self._changed:
+            if forget:
+                slot.forgotten = True
+                self._slots = [one for one in self._slots if one is not slot]
             resident, slot.resident = slot.resident, None
             if resident is None:
                 return False
@@ -127,26 +161,23 @@ class ModelMemory:
             resident.close()
         return True
 
-    def forget(self, slot: Slot) -> bool:
-        """Frees a model and its slot. False when it was not in memory."""
-        dropped = self.drop(slot)
-        with self._changed:
-            if slot in self._slots:
-                self._slots.remove(slot)
-        return dropped
-
     def close(self) -> None:
         """Waits for the calls under way, then frees all models. Calling it again does nothing."""
         with self._changed:
             self._closed = True
             self._changed.wait_for(lambda: self._active == 0)
-            slots, self._slots = self._slots, []
+            slots = list(self._slots)
         for slot in slots:
-            self.drop(slot)
+            self.drop(slot, forget=True)
 
     def _require_open(self) -> None:
         if self._closed:
             raise ModelManagerClosedError("the model manager is closed")
+
+    def _end_call(self) -> None:
+        with self._changed:
+            self._active -= 1
+            self._changed.notify_all()
 
     def _total(self) -> int:
         return sum(
@@ -156,9 +187,10 @@ class ModelMemory:
     def _acquire(self, slot: Slot) -> Resident:
         while True:
             with self._changed:
-                resident = slot.resident
-                if resident is not None:
-                    return self._take(resident)
+                if slot.forgotten:
+                    raise SlotForgotten
+                if slot.resident is not None:
+                    return self._take(slot.resident)
                 attempt = slot.attempt
                 if attempt is None:
                     slot.attempt = mine = Future[None]()
@@ -166,20 +198,23 @@ class ModelMemory:
             # Raises what the loading call raised; otherwise the model is there, unless it is gone again already.
             attempt.result()
         try:
-            return self._load_into(slot)
+            resident = self._load_into(slot)
         except BaseException as error:
+            self._end_attempt(slot)
             mine.set_exception(error)
             raise
-        finally:
-            with self._changed:
-                slot.attempt = None
-                slot.reserved = 0
-            if not mine.done():
-                mine.set_result(None)
+        self._end_attempt(slot)
+        mine.set_result(None)
+        return resident
+
+    def _end_attempt(self, slot: Slot) -> None:
+        with self._changed:
+            slot.attempt = None
+            slot.reserved = 0
 
     def _load_into(self, slot: Slot) -> Resident:
         package = slot.package
-        expected = package.weights_bytes + sum(path.stat().st_size for path in package.extra_files)
+        expected = package.nbytes
         if self.max_bytes is not None and expected > self.max_bytes:
             raise ModelPackageRestrictedError(
                 f"{package.location} needs {expected} bytes, models may take {self.max_bytes}"
@@ -187,17 +222,18 @@ class ModelMemory:
         with self._changed:
             slot.reserved = expected
             evicted = self._evict()
-        for resident in evicted:
-            resident.close()
+        _close_all(evicted)
         model, dispatcher = self._load(package)
         resident = Resident(model, dispatcher, model.nbytes)
         with self._changed:
-            slot.resident = resident
             slot.loads += 1
             self._take(resident)
+            if slot.forgotten:
+                resident.retired = True
+            else:
+                slot.resident = resident
             evicted = self._evict()
-        for other in evicted:
-            other.close()
+        _close_all(evicted)
         return resident
 
     def _take(self, resident: Resident) -> Resident:
@@ -205,35 +241,27 @@ class ModelMemory:
         resident.last_used = next(self._ticks)
         return resident
 
-    def _release(self, resident: Resident) -> None:
-        with self._changed:
-            resident.in_use -= 1
-            evicted = self._evict()
-            if resident.retired and resident.in_use == 0 and resident not in evicted:
-                evicted.append(resident)
-        for other in evicted:
-            other.close()
-
     def _evict(self) -> list[Resident]:
         """Takes idle models out until the rest fits, those used longest ago first. The caller closes them."""
         if self.max_bytes is None:
             return []
         excess = self._total() - self.max_bytes
-        if excess <= 0:
-            return []
         idle = [
-            (slot.resident.last_used, slot)
+            (slot.resident.last_used, slot, slot.resident)
             for slot in self._slots
             if slot.resident is not None and slot.resident.in_use == 0
         ]
         evicted: list[Resident] = []
-        for _, slot in sorted(idle, key=lambda pair: pair[0]):
+        for _, slot, resident in sorted(idle, key=lambda one: one[0]):
             if excess <= 0:
                 break
-            resident = slot.resident
-            assert resident is not None
             slot.resident = None
             resident.retired = True
             excess -= resident.nbytes
             evicted.append(resident)
         return evicted
+
+
+def _close_all(residents: list[Resident]) -> None:
+    for resident in residents:
+        resident.close()

@@ -1,7 +1,9 @@
-"""`InstanceMasks`: the one carrier of instance masks. Codecs, outlines and overlaps live in their own modules.
+"""`InstanceMasks`: the one carrier of instance masks. Codecs, outlines and overlaps live in their
+own modules.
 
-A mask is the crop around its set pixels, the crop's place on a named grid, and nothing else. The crop is kept as column
-runs, so n masks of a 4K frame weigh a few hundred kilobytes; bitmaps are made when asked for.
+A mask is the crop around its set pixels, the crop's place on a named grid, and nothing else. The
+crop is kept as column runs, so n masks of a 4K frame weigh a few hundred kilobytes; bitmaps are
+made when asked for.
 """
 
 from __future__ import annotations
@@ -37,10 +39,10 @@ class InstanceMasks:
     Attributes:
         mask_size: (h, w) of the grid the masks are drawn on; it covers the whole image.
         image_size: (h, w) of the image in px.
-        boxes: (n, 4) int32 x0, y0, x1, y1 of each crop on the grid, half-open and tight; all 0 for a mask without set
-            pixels.
-        runs: (3, m) int32 column, top, bottom of stretches of set pixels, relative to the crop, `bottom` exclusive;
-            mask by mask, sorted, not touching inside a column.
+        boxes: (n, 4) int32 x0, y0, x1, y1 of each crop on the grid, half-open and tight; all 0 for
+            a mask without set pixels.
+        runs: (3, m) int32 column, top, bottom of stretches of set pixels, relative to the crop,
+            `bottom` exclusive; mask by mask, sorted, not touching inside a column.
         splits: (n + 1,) int64, the runs of mask i are `runs[:, splits[i]:splits[i + 1]]`.
     """
 
@@ -56,7 +58,8 @@ class InstanceMasks:
         count = len(self.boxes)
         if self.boxes.shape != (count, 4) or self.splits.shape != (count + 1,):
             raise MaskError(
-                f"boxes must be (n, 4) and splits (n + 1,), got {self.boxes.shape} and {self.splits.shape}"
+                f"boxes must be (n, 4) and splits (n + 1,), got {self.boxes.shape} and "
+                f"{self.splits.shape}"
             )
         if self.runs.ndim != 2 or len(self.runs) != 3 or self.runs.shape[1] != self.splits[-1]:
             raise MaskError(f"runs must be (3, {self.splits[-1]}), got {self.runs.shape}")
@@ -65,7 +68,8 @@ class InstanceMasks:
 
     @classmethod
     def empty(cls, mask_size: Size, image_size: Size | None = None) -> InstanceMasks:
-        """No masks, on a grid of `mask_size` over an image of `image_size` (the grid's when None)."""
+        """No masks, on a grid of `mask_size` over an image of `image_size` (the grid's when
+        None)."""
         return cls(
             mask_size,
             mask_size if image_size is None else image_size,
@@ -86,7 +90,8 @@ class InstanceMasks:
     ) -> InstanceMasks:
         """Masks from runs (3, m) whose columns and rows count from `origin` (y, x) of the grid.
 
-        The runs must be sorted and apart as described above and lie on the grid; they are not checked again.
+        The runs must be sorted and apart as described above and lie on the grid; they are not
+        checked again.
         """
         boxes = bounds_of_runs(runs, splits)
         masks = mask_of_runs(splits)
@@ -115,7 +120,20 @@ class InstanceMasks:
         masks = np.asarray(masks)
         if masks.ndim != 3:
             raise MaskError(f"dense masks must be (n, h, w), got shape {masks.shape}")
-        return cls.from_crops(masks, np.zeros((len(masks), 2), np.int64), masks.shape[1:], image_size)
+        offsets = np.zeros((len(masks), 2), np.int64)
+        crops = []
+        for mask, offset in zip(masks, offsets, strict=True):
+            rows = np.flatnonzero(mask.any(axis=1))
+            if len(rows):
+                mask = mask[rows[0] : rows[-1] + 1]
+                columns = np.flatnonzero(mask.any(axis=0))
+                mask = mask[:, columns[0] : columns[-1] + 1]
+                offset[:] = columns[0], rows[0]
+            else:
+                mask = mask[:0, :0]
+            crops.append(mask)
+        height, width = masks.shape[1:]
+        return cls.from_crops(crops, offsets, (height, width), image_size)
 
     @classmethod
     def from_crops(
@@ -129,7 +147,8 @@ class InstanceMasks:
 
         Args:
             crops: n bitmaps (h_i, w_i); a pixel is set when it is not zero.
-            offsets: (n, 2) x, y of their top left corners on the grid; what lies outside of the grid is cut away.
+            offsets: (n, 2) x, y of their top left corners on the grid; what lies outside of the
+                grid is cut away.
             mask_size: the grid.
             image_size: the image it covers; the grid's size when None.
 
@@ -175,14 +194,21 @@ class InstanceMasks:
 
     def crop(self, index: int) -> npt.NDArray[np.bool_]:
         """Bitmap (h, w) of the crop of one mask; (0, 0) for a mask without set pixels."""
-        return self._bitmap(index).view(np.bool_)
+        return self.bitmap(index).view(np.bool_)
+
+    def bitmap(self, index: int) -> npt.NDArray[np.uint8]:
+        """The same crop as uint8 0 and 1, as OpenCV takes it."""
+        x0, y0, x1, y1 = self.boxes[index].tolist()
+        runs = self.runs[:, self.splits[index] : self.splits[index + 1]]
+        return bitmap_of_runs(runs, (y1 - y0, x1 - x0))
 
     def crops(self) -> list[npt.NDArray[np.bool_]]:
         """The bitmap of every crop, placed by `boxes`."""
         return [self.crop(index) for index in range(len(self))]
 
     def to_dense(self) -> npt.NDArray[np.bool_]:
-        """All masks as one (n, *mask_size) bool array. Untouched pages of it cost no memory until they are read."""
+        """All masks as one (n, *mask_size) bool array. Untouched pages of it cost no memory until
+        they are read."""
         dense = np.zeros((len(self), *self.mask_size), np.bool_)
         for canvas, (x0, y0, x1, y1), crop in zip(
             dense, self.boxes.tolist(), self.crops(), strict=True
@@ -191,7 +217,8 @@ class InstanceMasks:
         return dense
 
     def select(self, rows: Rows) -> InstanceMasks:
-        """The masks of a boolean mask (n,), of integers (in that order, repeats allowed) or of a slice.
+        """The masks of a boolean mask (n,), of integers (in that order, repeats allowed) or of a
+        slice.
 
         Raises:
             MaskError: the boolean mask does not have n entries.
@@ -206,18 +233,20 @@ class InstanceMasks:
     def moved(
         self, offset: tuple[int, int], mask_size: Size, image_size: Size | None = None
     ) -> InstanceMasks:
-        """The masks on another grid whose pixels have the same size, shifted by `offset` (x, y) px of it.
+        """The masks on another grid whose pixels have the same size, shifted by `offset` (x, y) px
+        of it.
 
-        Moves a crop's masks to the image it was cut from, or an image's masks into a window of it (negative offset).
-        Only places change; a mask is cut where it leaves the new grid.
+        Moves a crop's masks to the image it was cut from, or an image's masks into a window of it
+        (negative offset). Only places change; a mask is cut where it leaves the new grid.
 
         Raises:
-            MaskGridError: the masks live on a grid of their own, where a px of the image is no whole cell.
+            MaskGridError: the masks live on a grid of their own, where a px of the image is no
+                whole cell.
         """
         if self.on_own_grid:
             raise MaskGridError(
-                f"masks on a {self.mask_size} grid of a {self.image_size} image cannot be moved by image px; "
-                "bring them to the image's grid first",
+                f"masks on a {self.mask_size} grid of a {self.image_size} image cannot be moved by "
+                "image px; bring them to the image's grid first",
                 hint="on_image_grid()",
             )
         height, width = mask_size
@@ -236,7 +265,8 @@ class InstanceMasks:
         )
 
     def resized(self, mask_size: Size) -> InstanceMasks:
-        """The masks on a grid of another size over the same image, by nearest neighbour as OpenCV picks it."""
+        """The masks on a grid of another size over the same image, by nearest neighbour as OpenCV
+        picks it."""
         mask_size = checked_size("mask_size", mask_size)
         if mask_size == self.mask_size:
             return self
@@ -257,12 +287,11 @@ class InstanceMasks:
         new, owner = new[:, order], owner[order]
         new, owner = join_touching(new, owner)
         splits = splits_of_sizes(np.bincount(owner, minlength=len(self)))
-        return InstanceMasks.from_runs(
-            new, splits, mask_size=mask_size, image_size=self.image_size
-        )
+        return InstanceMasks.from_runs(new, splits, mask_size=mask_size, image_size=self.image_size)
 
     def on_image_grid(self) -> InstanceMasks:
-        """The masks on the image's own pixels, by nearest neighbour when they live on another grid."""
+        """The masks on the image's own pixels, by nearest neighbour when they live on another
+        grid."""
         return self.resized(self.image_size)
 
     @classmethod
@@ -295,11 +324,6 @@ class InstanceMasks:
                 hint="on_image_grid() brings masks of one image to the same grid",
             )
 
-    def _bitmap(self, index: int) -> npt.NDArray[np.uint8]:
-        x0, y0, x1, y1 = self.boxes[index].tolist()
-        runs = self.runs[:, self.splits[index] : self.splits[index + 1]]
-        return bitmap_of_runs(runs, (y1 - y0, x1 - x0))
-
 
 def row_index(rows: Rows, count: int) -> npt.NDArray[np.int64]:
     """Rows given as a boolean mask, integers or a slice, as non-negative int64 indices.
@@ -324,7 +348,9 @@ def row_index(rows: Rows, count: int) -> npt.NDArray[np.int64]:
 def checked_size(name: str, size: Size) -> Size:
     """The size as two ints; raises `MaskError` unless both are from 1 to 2 ** 20."""
     if len(size) != 2 or not all(1 <= side <= MAX_SIDE for side in size):
-        raise MaskError(f"{name} must be (height, width), each from 1 to {MAX_SIDE}, got {tuple(size)}")
+        raise MaskError(
+            f"{name} must be (height, width), each from 1 to {MAX_SIDE}, got {tuple(size)}"
+        )
     return int(size[0]), int(size[1])
 
 

@@ -1,6 +1,8 @@
-"""Where a model's mask grid lies on the image and at which size masks come out. Holds no mask values.
+"""Where a model's mask grid lies on the image and at which size masks come out. Holds no mask
+values.
 
-Sizes are (height, width), offsets (y, x), pads (left, top, right, bottom). `factor` is the mask resolution factor.
+Sizes are (height, width), offsets (y, x), pads (left, top, right, bottom). `factor` is the mask
+resolution factor.
 """
 
 from __future__ import annotations
@@ -24,14 +26,16 @@ Size = tuple[int, int]
 class MaskGeometry:
     """The way from a model's raw mask grid to the grid its masks are delivered on.
 
-    The raw grid loses what stands for padding (or, with negative pads, gains rows and columns of zeros), is resized to
-    `target_size`, and lies at `origin` on a grid of `mask_size` that covers the whole image.
+    The raw grid loses what stands for padding (or, with negative pads, gains rows and columns of
+    zeros), is resized to `target_size`, and lies at `origin` on a grid of `mask_size` that covers
+    the whole image.
 
     Attributes:
         grid_size: the model's raw mask grid.
         inference_size: the network's input, px.
         image_size: the image, px.
-        trim: rows or columns of the raw grid to drop at (left, top, right, bottom); negative ones are added as zeros.
+        trim: rows or columns of the raw grid to drop at (left, top, right, bottom); negative ones
+            are added as zeros.
         inner_size: the raw grid after trimming.
         target_size: size the inner grid is resized to.
         origin: place of the resized grid on the delivered grid.
@@ -76,8 +80,8 @@ class MaskGeometry:
             boxes: (n, 4) xyxy in network px.
 
         Returns:
-            (n, 4) xyxy on `mask_size`: int32 (rounded half to even) when that grid is the image's own, otherwise
-            float32 and not rounded.
+            (n, 4) xyxy on `mask_size`: int32 (rounded half to even) when that grid is the image's
+            own, otherwise float32 and not rounded.
         """
         corners = np.asarray(boxes, np.float32).reshape(-1, 2, 2)
         scale = np.asarray(self.scale_wh, np.float64)
@@ -102,7 +106,8 @@ class MaskGeometry:
             boxes: (n, 4) xyxy in network px.
 
         Returns:
-            (n, 4) x0, y0, x1, y1 on `grid_size`, half-open, corners rounded half to even and clipped to the grid.
+            (n, 4) x0, y0, x1, y1 on `grid_size`, half-open, corners rounded half to even and
+            clipped to the grid.
         """
         (rows, columns), (height, width) = self.grid_size, self.inference_size
         scale = np.array([columns / width, rows / height] * 2, np.float32)
@@ -131,8 +136,9 @@ def plan_mask_geometry(
         scale_wh: network px per image px along x and y; follows from the sizes when None.
         crop_offset: place of the static crop on the image, px.
         crop_size: size of the static crop; the image when None.
-        factor: 1 delivers masks at the size of the (cropped) image, 0 on the model's own grid, values between blend
-            the two sizes. Each axis blends alone, and a grid finer than the image makes lower factors larger.
+        factor: 1 delivers masks at the size of the (cropped) image, 0 on the model's own grid,
+            values between blend the two sizes. Each axis blends alone, and a grid finer than the
+            image makes lower factors larger.
 
     Raises:
         MaskError: the factor is not a finite number in [0, 1], or a size is not positive.
@@ -197,7 +203,8 @@ def checked_factor(factor: float) -> float:
 
 
 def _trim_axis(scale: float, before: int, after: int, length: int) -> tuple[int, int]:
-    """Grid cells to drop before and after; an image thinner than a cell keeps the cell it lies in."""
+    """Grid cells to drop before and after; an image thinner than a cell keeps the cell it lies
+    in."""
     first, last = round(scale * before), round(scale * after)
     if first + last < length:
         return first, last

@@ -1,6 +1,7 @@
 """Finding objects on a model's raw mask grid: which samples each object needs, and their values.
 
-Nothing here interpolates. A patch holds every sample that an output above the threshold can depend on.
+Nothing here interpolates. A patch holds every sample that an output above the threshold can depend
+on.
 """
 
 from __future__ import annotations
@@ -19,16 +20,18 @@ from inference_models.masks.taps import AxisTaps
 Activation = Literal["sigmoid"]
 FloatGrid = npt.NDArray[np.float32]
 
-# Grid cells looked at together when objects are searched for: 2 MB of floats, which stay in the cache.
+# Grid cells looked at together when objects are searched for: 2 MB of floats, which stay in the
+# cache.
 _BLOCK_CELLS = 1 << 19
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reach:
-    """What one axis of an object touches: outputs begin..end (exclusive), made of samples low..high (exclusive).
+    """What one axis of an object touches: outputs begin..end (exclusive), made of samples low..high
+    (exclusive).
 
-    On an axis that does not shrink, `low` may be -1 and `high` one more than there are samples: those stand for a
-    sample outside of the grid that closes the object there.
+    On an axis that does not shrink, `low` may be -1 and `high` one more than there are samples:
+    those stand for a sample outside of the grid that closes the object there.
     """
 
     begin: int
@@ -39,7 +42,8 @@ class Reach:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Patch:
-    """The samples around one object on the inner grid: `values` (rows.high - rows.low, columns.high - columns.low)."""
+    """The samples around one object on the inner grid: `values` (rows.high - rows.low, columns.high
+    - columns.low)."""
 
     values: FloatGrid
     rows: Reach
@@ -67,7 +71,8 @@ class PatchFinder:
         self._geometry = geometry
         self._taps_y, self._taps_x = taps_y, taps_x
         self._activate = _activation(activation)
-        # A superset of the object is enough to find it: the threshold goes back through the activation with a margin.
+        # A superset of the object is enough to find it: the threshold goes back through the
+        # activation with a margin.
         self._raw_threshold = np.float32(_threshold_before(threshold, activation))
         self._below = np.float32(min(0.0, threshold) - 1.0)
 
@@ -77,7 +82,8 @@ class PatchFinder:
         prototypes: npt.NDArray[np.floating],
         windows: npt.NDArray[np.int64],
     ) -> Iterator[Patch | None]:
-        """Patches of sums of prototypes (k, hm, wm) that are 0 outside of an object's window of the raw grid."""
+        """Patches of sums of prototypes (k, hm, wm) that are 0 outside of an object's window of the
+        raw grid."""
         left, top = self._geometry.trim[:2]
         height, width = self._geometry.inner_size
         grid_height, grid_width = self._geometry.grid_size
@@ -92,7 +98,8 @@ class PatchFinder:
             inner = self._activate(weights @ samples.astype(np.float32, copy=False))
             rows = _reach_rows(self._taps_y, y0 - top, y1 - top)
             columns = _reach_columns(self._taps_x, x0 - left, x1 - left)
-            # Zeros are not above the threshold, so they also serve as the samples outside of the grid.
+            # Zeros are not above the threshold, so they also serve as the samples outside of the
+            # grid.
             values = np.zeros((rows.high - rows.low, columns.high - columns.low), np.float32)
             y, x = y0 - top - rows.low, x0 - left - columns.low
             values[y : y + y1 - y0, x : x + x1 - x0] = inner.reshape(y1 - y0, x1 - x0)
@@ -132,9 +139,7 @@ class PatchFinder:
             for grid, y0, y1, x0, x1 in zip(part, *_extents(found), strict=True):
                 yield self._cut(grid, y0, y1, x0, x1) if y1 > y0 else None
 
-    def _cut(
-        self, grid: npt.NDArray[np.floating], y0: int, y1: int, x0: int, x1: int
-    ) -> Patch:
+    def _cut(self, grid: npt.NDArray[np.floating], y0: int, y1: int, x0: int, x1: int) -> Patch:
         rows = _reach_rows(self._taps_y, y0, y1)
         columns = _reach_columns(self._taps_x, x0, x1)
         low, high = max(rows.low, 0), min(rows.high, len(grid))
@@ -165,7 +170,8 @@ def _reach_rows(taps: AxisTaps, low: int, high: int) -> Reach:
 def _extents(
     found: npt.NDArray[np.bool_],
 ) -> tuple[list[int], list[int], list[int], list[int]]:
-    """Half-open rows y0, y1 and columns x0, x1 of the set cells of each (h, w) grid; y1 is 0 without any."""
+    """Half-open rows y0, y1 and columns x0, x1 of the set cells of each (h, w) grid; y1 is 0
+    without any."""
     words = found.view(np.uint64)
     rows = np.bitwise_or.reduce(words, axis=2) != 0
     columns = np.bitwise_or.reduce(words, axis=1).view(np.uint8) != 0

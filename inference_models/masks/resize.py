@@ -1,12 +1,14 @@
 """Masks from a model's raw values: resize and threshold without ever making a full-size canvas.
 
-Bilinear enlargement is a straight line between two neighbouring samples, so along a column the threshold is crossed
-at most once between them. The values are interpolated along x at the columns an object can reach; where two vertically
-neighbouring values lie on different sides of the threshold, the crossing row follows from a division and is confirmed
-with the two float32 weights of that row. Work grows with the outline of the objects, not with the size of the image.
+Bilinear enlargement is a straight line between two neighbouring samples, so along a column the
+threshold is crossed at most once between them. The values are interpolated along x at the columns
+an object can reach; where two vertically neighbouring values lie on different sides of the
+threshold, the crossing row follows from a division and is confirmed with the two float32 weights of
+that row. Work grows with the outline of the objects, not with the size of the image.
 
-Every value equals that of `torch.nn.functional.interpolate(mode="bilinear", antialias=True, align_corners=False)` in
-float32 up to the rounding of one fused multiply-add. This module knows no model family and no file format.
+Every value equals that of `torch.nn.functional.interpolate(mode="bilinear", antialias=True,
+align_corners=False)` in float32 up to the rounding of one fused multiply-add. This module knows no
+model family and no file format.
 """
 
 from __future__ import annotations
@@ -23,8 +25,8 @@ from inference_models.masks.patches import Activation, Patch, PatchFinder
 from inference_models.masks.runs import drop_empty_pairs, runs_of_bitmap, splits_of_sizes
 from inference_models.masks.taps import axis_segments, axis_taps
 
-# Interpolated columns of this many values are worked on at once (0.5 MB): large enough that the fixed cost of an array
-# operation does not show, small enough to stay in the cache.
+# Interpolated columns of this many values are worked on at once (0.5 MB): large enough that the
+# fixed cost of an array operation does not show, small enough to stay in the cache.
 _BLOCK_VALUES = 1 << 17
 
 
@@ -81,9 +83,10 @@ def masks_from_prototypes(
         coefficients: (n, k) weights of the prototypes.
         prototypes: (k, hm, wm) on `geometry.grid_size`.
         geometry: where that grid lies and which size to deliver.
-        boxes: (n, 4) xyxy in network px; on the raw grid, values outside of an object's box become 0 (after the
-            activation). None keeps all values.
-        threshold: a pixel is set when its interpolated value is greater; at least 0 when boxes are given.
+        boxes: (n, 4) xyxy in network px; on the raw grid, values outside of an object's box become
+            0 (after the activation). None keeps all values.
+        threshold: a pixel is set when its interpolated value is greater; at least 0 when boxes are
+            given.
         activation: applied to the sums before they are interpolated.
 
     Returns:
@@ -136,7 +139,8 @@ class _Resizer:
         return PatchFinder(self._geometry, self._taps_y, self._taps_x, threshold, activation)
 
     def run(self, patches: Iterable[Patch | None], count: int) -> InstanceMasks:
-        """The masks of `count` patches, None standing for an object with no sample above the threshold."""
+        """The masks of `count` patches, None standing for an object with no sample above the
+        threshold."""
         sizes = np.zeros(count, np.int64)
         parts: list[npt.NDArray[np.int32]] = []
         block: list[tuple[int, Patch]] = []
@@ -163,7 +167,8 @@ class _Resizer:
     def _columns_that_grow(
         self, block: list[tuple[int, Patch]], sizes: npt.NDArray[np.int64]
     ) -> npt.NDArray[np.int32]:
-        """Runs of the patches of one block, whose counts go into `sizes`; the vertical axis does not shrink."""
+        """Runs of the patches of one block, whose counts go into `sizes`; the vertical axis does
+        not shrink."""
         heights = np.array([len(patch.values) for _, patch in block], np.int32)
         begins = np.array([patch.columns.begin for _, patch in block], np.int32)
         widths = np.array([patch.columns.end for _, patch in block], np.int32) - begins
@@ -176,7 +181,8 @@ class _Resizer:
             self._interpolate_x(patch, columns[start:stop])
         self._require_finite(columns, block)
 
-        # Every column begins and ends at or below the threshold, so no change lies between two columns.
+        # Every column begins and ends at or below the threshold, so no change lies between two
+        # columns.
         above = columns > self._threshold
         changes = np.flatnonzero(above[1:] != above[:-1])
         before, after, rising = columns[changes], columns[changes + 1], above[changes + 1]
@@ -214,12 +220,14 @@ class _Resizer:
         rows = np.clip(guess, begin, end).astype(np.int64)
 
         def crossed(outputs: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-            # One fused multiply-add, as the reference rounds: exact product and sum, then a single rounding.
+            # One fused multiply-add, as the reference rounds: exact product and sum, then a single
+            # rounding.
             low = before * segments.weight_low[outputs]
             value = (low + high * segments.weight_high[outputs]).astype(np.float32)
             return (value > self._threshold) == rising
 
-        # The division is good to far less than a row, so only its two neighbours need the exact test.
+        # The division is good to far less than a row, so only its two neighbours need the exact
+        # test.
         earlier = (rows > begin) & crossed(np.maximum(rows - 1, 0))
         later = (rows < end) & ~earlier & ~crossed(np.minimum(rows, len(segments.weight_low) - 1))
         rows -= earlier
@@ -229,7 +237,8 @@ class _Resizer:
     def _columns_that_shrink(
         self, block: list[tuple[int, Patch]], sizes: npt.NDArray[np.int64]
     ) -> npt.NDArray[np.int32]:
-        """The same where the vertical axis shrinks: outputs are fewer than samples, so all are computed."""
+        """The same where the vertical axis shrinks: outputs are fewer than samples, so all are
+        computed."""
         assert self._matrix_y is not None
         parts = []
         for index, patch in block:

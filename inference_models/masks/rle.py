@@ -1,13 +1,16 @@
-"""COCO run-length codes of masks, both ways, many masks at once. The text format is that of `pycocotools`.
+"""COCO run-length codes of masks, both ways, many masks at once. The text format is that of
+`pycocotools`.
 
-Counts alternate unset, set, unset, ... pixels of the whole grid, column by column, beginning with unset ones. As text,
-each count (from the fourth on, its difference to the count two places before) is written in groups of five bits, lowest
-first, bit 5 saying that another group follows, plus 48. Bitmaps are never made here.
+Counts alternate unset, set, unset, ... pixels of the whole grid, column by column, beginning with
+unset ones. As text, each count (from the fourth on, its difference to the count two places before)
+is written in groups of five bits, lowest first, bit 5 saying that another group follows, plus 48.
+Bitmaps are never made here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -29,7 +32,7 @@ _MAX_GROUPS = 12
 
 
 def encode_masks(masks: InstanceMasks, *, text: bool = True) -> list[RLE]:
-    """Compressed COCO codes, one a mask: `{"size": [h, w], "counts": ...}` with the size of the grid.
+    """Compressed COCO codes, one a mask: `{"size": [h, w], "counts": ...}`, of the masks' grid.
 
     Args:
         masks: n masks.
@@ -40,33 +43,31 @@ def encode_masks(masks: InstanceMasks, *, text: bool = True) -> list[RLE]:
     size = list(masks.mask_size)
     bounds = ends.tolist()
     whole: str | bytes = codes.decode("ascii") if text else codes
-    return [
-        {"size": list(size), "counts": whole[start:stop]}
-        for start, stop in zip(bounds[:-1], bounds[1:], strict=True)
-    ]
+    return [{"size": list(size), "counts": whole[start:stop]} for start, stop in pairwise(bounds)]
 
 
 def mask_counts(
     masks: InstanceMasks,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Uncompressed counts over the whole grid: (k,) int64 of all masks and their splits (n + 1,)."""
+    """Uncompressed counts over the whole grid: (k,) int64 of all masks, and splits (n + 1,)."""
     height, width = masks.mask_size
-    runs = masks.grid_runs()
-    column_starts = runs[0] * height
-    return _alternate(column_starts + runs[1], column_starts + runs[2], masks.splits, height * width)
+    owner = mask_of_runs(masks.splits)
+    starts = masks.boxes[:, 0].astype(np.int64) * height + masks.boxes[:, 1]
+    starts = starts[owner] + masks.runs[0] * np.int64(height) + masks.runs[1]
+    stops = starts + (masks.runs[2] - masks.runs[1])
+    return _alternate(starts, stops, masks.splits, owner, height * width)
 
 
 def crop_counts(
     masks: InstanceMasks,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Uncompressed counts over each mask's own crop: (k,) int64 of all masks and their splits (n + 1,)."""
+    """Uncompressed counts over each mask's crop: (k,) int64 of all masks, and splits (n + 1,)."""
     sizes = masks.boxes[:, 2:] - masks.boxes[:, :2].astype(np.int64)
     heights = sizes[:, 1]
-    column_starts = masks.runs[0] * heights[mask_of_runs(masks.splits)]
-    areas = sizes[:, 0] * heights
-    return _alternate(
-        column_starts + masks.runs[1], column_starts + masks.runs[2], masks.splits, areas
-    )
+    owner = mask_of_runs(masks.splits)
+    starts = masks.runs[0] * heights[owner] + masks.runs[1]
+    stops = starts + (masks.runs[2] - masks.runs[1])
+    return _alternate(starts, stops, masks.splits, owner, sizes[:, 0] * heights)
 
 
 def decode_rle(
@@ -77,7 +78,8 @@ def decode_rle(
     """Masks from COCO codes that share one grid.
 
     Args:
-        rles: n objects with `size` [h, w] and `counts`: compressed `str` or `bytes`, or a list of integers.
+        rles: n objects with `size` [h, w] and `counts`: compressed `str` or `bytes`, or a list of
+            integers.
         image_size: the image the masks belong to; the grid's size when None.
         mask_size: the grid; needed only when there are no codes.
 
@@ -95,16 +97,26 @@ def decode_rle(
     if len(sizes) > 1:
         raise MaskError(f"codes of one set of masks must share one size, got {sorted(sizes)}")
     size = sizes.pop()
-    parts = [_counts_of(rle["counts"], size, index) for index, rle in enumerate(rles)]
-    splits = splits_of_sizes(np.array([len(part) for part in parts], np.int64))
-    counts = np.concatenate(parts)
+    texts = [isinstance(rle["counts"], (str, bytes, bytearray)) for rle in rles]
+    if all(texts):
+        counts, splits = expand_counts([rle["counts"] for rle in rles])
+    else:
+        parts = [
+            expand_counts([rle["counts"]], index)[0]
+            if text
+            else _plain_counts(rle["counts"], index)
+            for index, (rle, text) in enumerate(zip(rles, texts, strict=True))
+        ]
+        splits = splits_of_sizes(np.array([len(part) for part in parts], np.int64))
+        counts = np.concatenate(parts)
+    _require_sums(counts, splits, size)
     return _masks_of_counts(counts, splits, size, image_size)
 
 
 def compress_counts(
-    counts: npt.NDArray[np.int64], splits: npt.NDArray[np.int64]
+    counts: npt.NDArray[np.integer], splits: npt.NDArray[np.int64]
 ) -> tuple[bytes, npt.NDArray[np.int64]]:
-    """The text of all counts, mask after mask, and where each mask's text begins and ends (n + 1,)."""
+    """The text of all counts, mask after mask, and where each mask's text begins (n + 1,)."""
     values = counts.copy()
     values[2:] -= counts[:-2]
     # The first three counts of a mask are written as they are.
@@ -112,8 +124,8 @@ def compress_counts(
         plain = splits[:-1] + place
         plain = plain[plain < splits[1:]]
         values[plain] = counts[plain]
-    folded = values ^ (values >> 63)
-    groups = np.ones(len(values), np.int64)
+    folded = np.where(values < 0, ~values, values)
+    groups = np.ones(len(values), np.int8)
     limit = 16
     longer = np.flatnonzero(folded >= limit)
     while len(longer):
@@ -123,56 +135,118 @@ def compress_counts(
     ends = np.zeros(len(values) + 1, np.int64)
     np.cumsum(groups, out=ends[1:])
     text = np.empty(ends[-1], np.uint8)
-    left, at = values, ends[:-1]
-    remaining = groups
+    more = groups > 1
+    text[ends[:-1]] = (values & 31).astype(np.uint8) + 48 + (more.view(np.uint8) << 5)
+    at = np.flatnonzero(more)
+    left, position, remaining = values[at], ends[at], groups[at]
     while len(left):
+        left, position, remaining = left >> 5, position + 1, remaining - 1
         more = remaining > 1
-        text[at] = (left & 31) + 48 + (more << 5)
-        left, at, remaining = left[more] >> 5, at[more] + 1, remaining[more] - 1
+        text[position] = (left & 31).astype(np.uint8) + 48 + (more.view(np.uint8) << 5)
+        left, position, remaining = left[more], position[more], remaining[more]
     return text.tobytes(), ends[splits]
 
 
-def expand_counts(text: str | bytes) -> npt.NDArray[np.int64]:
-    """The counts (k,) int64 that a compressed text stands for; they may be negative in a broken one.
+def expand_counts(
+    texts: Sequence[str | bytes], first_index: int = 0
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """The counts (k,) int64 that compressed texts stand for and their splits (n + 1,).
+
+    The counts of a broken text may be negative or add up to anything. Errors number the texts from
+    `first_index`.
 
     Raises:
-        MalformedRLEError: a character is not part of the format, or the text ends inside a count.
+        MalformedRLEError: a character is not part of the format, or a text ends inside a count.
     """
-    try:
-        raw = text.encode("ascii") if isinstance(text, str) else bytes(text)
-    except UnicodeEncodeError as error:
-        raise MalformedRLEError(f"counts hold a character outside of ASCII: {error}") from error
-    digits = np.frombuffer(raw, np.uint8).astype(np.int64) - 48
-    wrong = np.flatnonzero((digits < 0) | (digits > 63))
+    raw = [_ascii(text, index) for index, text in enumerate(texts, first_index)]
+    text_splits = splits_of_sizes(np.array([len(one) for one in raw], np.int64))
+    digits = np.frombuffer(b"".join(raw), np.uint8) - np.uint8(48)
+    wrong = np.flatnonzero(digits > 63)
     if len(wrong):
-        at = int(wrong[0])
-        raise MalformedRLEError(f"counts hold {raw[at : at + 1]!r} at {at}, which no count contains")
-    if not len(digits):
-        return digits
-    last = (digits & 32) == 0
-    if not last[-1]:
-        raise MalformedRLEError(f"counts are cut off: the last of {len(digits)} characters asks for more")
+        index = int(np.searchsorted(text_splits, wrong[0], side="right")) - 1
+        at = int(wrong[0] - text_splits[index])
+        raise MalformedRLEError(
+            f"counts of code {first_index + index} hold {raw[index][at : at + 1]!r} at {at}, "
+            "which no count contains"
+        )
+    last = digits < 32
+    filled = text_splits[1:] > text_splits[:-1]
+    open_ended = np.flatnonzero(filled)[~last[text_splits[1:][filled] - 1]]
+    if len(open_ended):
+        index = int(open_ended[0])
+        raise MalformedRLEError(
+            f"counts of code {first_index + index} are cut off: the last of {len(raw[index])} "
+            "characters asks for more"
+        )
     ends = np.flatnonzero(last) + 1
-    starts = np.concatenate(([0], ends[:-1]))
+    splits = np.searchsorted(ends, text_splits, side="right")
+    starts = np.concatenate(([0], ends[:-1])).astype(np.int64)[: len(ends)]
     lengths = ends - starts
-    if int(lengths.max()) > _MAX_GROUPS:
-        raise MalformedRLEError(f"a count is written in {lengths.max()} characters, at most {_MAX_GROUPS} make sense")
-    shift = 5 * (np.arange(len(digits)) - np.repeat(starts, lengths))
-    values = np.add.reduceat((digits & 31) << shift, starts)
-    negative = (digits[ends - 1] & 16) != 0
-    values[negative] -= np.int64(1) << (5 * lengths[negative])
-    values[1::2] = np.cumsum(values[1::2])
-    values[2::2] = np.cumsum(values[2::2])
+    if len(lengths) and int(lengths.max()) > _MAX_GROUPS:
+        index = int(np.searchsorted(splits, lengths.argmax(), side="right")) - 1
+        raise MalformedRLEError(
+            f"counts of code {first_index + index} write a number in {lengths.max()} characters, "
+            f"at most {_MAX_GROUPS} make sense"
+        )
+    values = _numbers(digits, starts, lengths)
+    return _undo_differences(values, splits), splits
+
+
+def _ascii(text: str | bytes, index: int) -> bytes:
+    try:
+        return text.encode("ascii") if isinstance(text, str) else bytes(text)
+    except UnicodeEncodeError as error:
+        raise MalformedRLEError(f"counts of code {index} are not ASCII: {error}") from error
+
+
+def _numbers(
+    digits: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
+    values = np.zeros(len(starts), np.int64)
+    at = np.arange(len(starts))
+    group = 0
+    while len(at):
+        digit = digits[starts[at] + group]
+        values[at] |= (digit & 31).astype(np.int64) << (5 * group)
+        ends_here = lengths[at] == group + 1
+        negative = at[ends_here & ((digit & 16) != 0)]
+        values[negative] -= np.int64(1) << (5 * (group + 1))
+        at = at[~ends_here]
+        group += 1
     return values
+
+
+def _undo_differences(
+    values: npt.NDArray[np.int64], splits: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
+    # Every mask gets an even number of places, so that its two interleaved chains fill the columns
+    # of one table.
+    sizes = np.diff(splits)
+    pairs = splits_of_sizes((sizes + 1) // 2)
+    table = np.zeros((int(pairs[-1]), 2), np.int64)
+    owner = mask_of_runs(splits)
+    place = np.arange(len(values)) - splits[owner] + 2 * pairs[owner]
+    table.reshape(-1)[place] = values
+    filled = sizes > 0
+    begins = pairs[:-1][filled]
+    first = table[begins, 0]
+    table[begins, 0] = 0
+    sums = np.zeros((len(table) + 1, 2), np.int64)
+    np.cumsum(table, axis=0, out=sums[1:])
+    counts = sums[1:] - np.repeat(sums[pairs[:-1]], np.diff(pairs), axis=0)
+    counts[begins, 0] = first
+    return counts.reshape(-1)[place]
 
 
 def _alternate(
     starts: npt.NDArray[np.int64],
     stops: npt.NDArray[np.int64],
     splits: npt.NDArray[np.int64],
+    owner: npt.NDArray[np.int64],
     totals: npt.NDArray[np.int64] | int,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Counts from flat stretches of set pixels; stretches that touch, in neighbouring columns, become one."""
+    """Counts from flat stretches of set pixels; stretches that touch, in neighbouring columns,
+    become one."""
     count = len(splits) - 1
     touching = stops[:-1] == starts[1:]
     if touching.any():
@@ -182,7 +256,8 @@ def _alternate(
         opens[1:] |= ~touching
         closes = np.append(opens[1:], True) | first[1:]
         sizes = np.diff(np.concatenate(([0], np.cumsum(opens)))[splits])
-        starts, stops, splits = starts[opens], stops[closes], splits_of_sizes(sizes)
+        starts, stops, owner = starts[opens], stops[closes], owner[opens]
+        splits = splits_of_sizes(sizes)
     gaps = starts.copy()
     gaps[1:] -= stops[:-1]
     filled = splits[1:] > splits[:-1]
@@ -192,7 +267,7 @@ def _alternate(
     tails[filled] -= stops[splits[1:][filled] - 1]
 
     counts = np.empty(2 * len(starts) + count, np.int64)
-    at = 2 * np.arange(len(starts)) + mask_of_runs(splits)
+    at = 2 * np.arange(len(starts)) + owner
     counts[at] = gaps
     counts[at + 1] = stops - starts
     bounds = 2 * splits + np.arange(count + 1)
@@ -229,40 +304,48 @@ def _masks_of_counts(
 
 def _size_of(rle: Mapping[str, Any], index: int) -> Size:
     if not isinstance(rle, Mapping) or "size" not in rle or "counts" not in rle:
-        raise MalformedRLEError(f'code {index} must be an object with "size" and "counts", got {rle!r:.80}')
+        raise MalformedRLEError(
+            f'code {index} must be an object with "size" and "counts", got {rle!r:.80}'
+        )
     size = rle["size"]
     try:
         height, width = size
         whole = int(height) == height and int(width) == width
     except (TypeError, ValueError) as error:
-        raise MalformedRLEError(f"size of code {index} must be [height, width], got {size!r}") from error
+        raise MalformedRLEError(
+            f"size of code {index} must be [height, width], got {size!r}"
+        ) from error
     if not whole:
         raise MalformedRLEError(f"size of code {index} must be whole numbers, got {size!r}")
     return checked_size(f"size of code {index}", (int(height), int(width)))
 
 
-def _counts_of(counts: Any, size: Size, index: int) -> npt.NDArray[np.int64]:
-    if isinstance(counts, (str, bytes, bytearray)):
-        try:
-            values = expand_counts(bytes(counts) if isinstance(counts, bytearray) else counts)
-        except MalformedRLEError as error:
-            raise MalformedRLEError(f"code {index}: {error.message}") from error
-    else:
-        given = np.asarray(counts)
-        if given.ndim != 1 or (len(given) and given.dtype.kind not in "iu"):
-            raise MalformedRLEError(
-                f"counts of code {index} must be text or a list of integers, got {counts!r:.80}"
-            )
-        values = given.astype(np.int64)
+def _plain_counts(counts: Any, index: int) -> npt.NDArray[np.int64]:
+    given = np.asarray(counts)
+    if given.ndim != 1 or (len(given) and given.dtype.kind not in "iu"):
+        raise MalformedRLEError(
+            f"counts of code {index} must be text or a list of integers, got {counts!r:.80}"
+        )
+    return given.astype(np.int64)
+
+
+def _require_sums(counts: npt.NDArray[np.int64], splits: npt.NDArray[np.int64], size: Size) -> None:
     area = size[0] * size[1]
-    if len(values) and int(values.min()) < 0:
+    wrong = np.flatnonzero((counts < 0) | (counts > area))
+    if len(wrong):
+        index = int(np.searchsorted(splits, wrong[0], side="right")) - 1
+        total = sum(counts[splits[index] : splits[index + 1]].tolist())
         raise MalformedRLEError(
-            f"counts of code {index} hold {values.min()}; a count cannot be negative"
+            f"counts of code {index} hold {counts[wrong[0]]} and add up to {total}; counts of size "
+            f"{list(size)} lie in 0..{area} and add up to {area}"
         )
-    # Each count is checked first, so the sum cannot wrap around.
-    if len(values) and int(values.max()) > area or int(values.sum()) != area:
-        total = sum(values.tolist())
+    # Sums of doubles are exact for any grid there can be, and too large ones cannot wrap around to
+    # a right one.
+    sums = np.bincount(mask_of_runs(splits), weights=counts, minlength=len(splits) - 1)
+    wrong = np.flatnonzero(sums != area)
+    if len(wrong):
+        index = int(wrong[0])
         raise MalformedRLEError(
-            f"counts of code {index} add up to {total}, but its size {list(size)} has {area} pixels"
+            f"counts of code {index} add up to {sums[index]:.0f}, but its size {list(size)} has "
+            f"{area} pixels"
         )
-    return values

@@ -1,9 +1,10 @@
 """Column runs, the storage of masks: arithmetic on flat integer arrays, many masks at once.
 
-A run is a stretch of set pixels in one column: (column, top, bottom) with `bottom` exclusive. The runs of a mask are
-sorted by column, then by row; they do not touch inside a column and never cross into the next one. `splits` (n + 1,)
-says where the runs of each mask begin, as in `runs[:, splits[i]:splits[i + 1]]`. Nothing here knows the carrier, RLE
-texts or polygons.
+A run is a stretch of set pixels in one column: (column, top, bottom) with `bottom` exclusive. The
+runs of a mask are sorted by column, then by row; they do not touch inside a column and never cross
+into the next one.
+`splits` (n + 1,) says where the runs of each mask begin, as in `runs[:, splits[i]:splits[i + 1]]`.
+Nothing here knows the carrier, RLE texts or polygons.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy.typing as npt
 IntArray = npt.NDArray[np.integer]
 
 
-def mask_of_runs(splits: IntArray) -> IntArray:
+def mask_of_runs(splits: IntArray) -> npt.NDArray[np.int64]:
     """Index of the mask that each run belongs to, (m,) int64."""
     return np.repeat(np.arange(len(splits) - 1), np.diff(splits))
 
@@ -29,8 +30,8 @@ def splits_of_sizes(sizes: IntArray) -> npt.NDArray[np.int64]:
 def drop_empty_pairs(transitions: IntArray) -> npt.NDArray[np.bool_] | None:
     """Which of the sorted flat positions, where set and unset pixels alternate, are real.
 
-    A run that ends where it starts, and a gap of no pixels, show as a position that occurs twice; of a position that
-    occurs an odd number of times one survives. None when all are real.
+    A run that ends where it starts, and a gap of no pixels, show as a position that occurs twice;
+    of a position that occurs an odd number of times one survives. None when all are real.
     """
     same = transitions[1:] == transitions[:-1]
     if not same.any():
@@ -47,7 +48,8 @@ def runs_of_bitmap(bitmap: npt.NDArray[np.generic]) -> npt.NDArray[np.int32]:
     padded = np.zeros((width, height + 1), np.bool_)
     padded[:, 1:] = bitmap.T if bitmap.dtype == np.bool_ else (bitmap != 0).T
     flat = np.append(padded.ravel(), False)
-    # Position p of a change means: pixel p + 1 of the padded columns differs, that is row p % (h + 1).
+    # Position p of a change means: pixel p + 1 of the padded columns differs, that is row p % (h +
+    # 1).
     changes = np.flatnonzero(flat[1:] != flat[:-1])
     starts, stops = changes[::2], changes[1::2]
     columns = starts // (height + 1)
@@ -63,7 +65,8 @@ def bitmap_of_runs(
 ) -> npt.NDArray[np.uint8]:
     """The bitmap of one mask, uint8 0/1: (h, w) row by row, or (w, h) when `transposed`.
 
-    Writing each stretch once and transposing the bytes is several times faster than any way that fills rows.
+    Writing each stretch once and transposing the bytes is several times faster than any way that
+    fills rows.
     """
     import cv2
 
@@ -80,7 +83,8 @@ def bitmap_of_runs(
         return columns
     if columns.size == 0:
         return np.zeros(size, np.uint8)
-    return cv2.transpose(columns)
+    bitmap: npt.NDArray[np.uint8] = np.asarray(cv2.transpose(columns), np.uint8)
+    return bitmap
 
 
 def split_at_columns(
@@ -108,7 +112,8 @@ def split_at_columns(
 def bounds_of_runs(
     runs: npt.NDArray[np.int32], splits: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.int32]:
-    """(n, 4) int32 x0, y0, x1, y1 (half-open) around the runs of each mask; zeros for a mask without runs."""
+    """(n, 4) int32 x0, y0, x1, y1 (half-open) around the runs of each mask; zeros for a mask
+    without runs."""
     bounds = np.zeros((len(splits) - 1, 4), np.int32)
     filled = np.flatnonzero(splits[1:] > splits[:-1])
     if len(filled):
@@ -140,7 +145,7 @@ def take_masks(
 
 
 def union_of_runs(
-    runs: npt.NDArray[np.int32], groups: IntArray, height: int, width: int, count: int
+    runs: IntArray, groups: IntArray, height: int, width: int, count: int
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
     """Joins runs that overlap or touch in the same column of the same group.
 
@@ -177,9 +182,7 @@ def join_touching(
     if runs.shape[1] < 2:
         return runs, owner
     joins = (
-        (runs[1, 1:] == runs[2, :-1])
-        & (runs[0, 1:] == runs[0, :-1])
-        & (owner[1:] == owner[:-1])
+        (runs[1, 1:] == runs[2, :-1]) & (runs[0, 1:] == runs[0, :-1]) & (owner[1:] == owner[:-1])
     )
     if not joins.any():
         return runs, owner

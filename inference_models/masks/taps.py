@@ -1,7 +1,9 @@
-"""Interpolation weights of one axis: bilinear, half-pixel centres, antialiased where the axis shrinks.
+"""Interpolation weights of one axis: bilinear, half-pixel centres, antialiased where the axis
+shrinks.
 
-The weights are those of `torch.nn.functional.interpolate(mode="bilinear", antialias=True, align_corners=False)` for
-float32 input, bit by bit: every step is done in float32 in the same order. Nothing here touches mask values.
+The weights are those of `torch.nn.functional.interpolate(mode="bilinear", antialias=True,
+align_corners=False)` for float32 input, bit by bit: every step is done in float32 in the same
+order. Nothing here touches mask values.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ class AxisTaps:
         target: number of outputs.
         weights: (target, k) float32; `weights[i, t]` belongs to sample `low[i] + t`.
         low: (target,) sample of the first weight.
-        first, last: (target,) lowest and highest sample with a weight that is not zero, both non-decreasing.
+        first, last: (target,) lowest and highest sample with a weight that is not zero, both
+            non-decreasing.
     """
 
     source: int
@@ -45,12 +48,14 @@ class AxisTaps:
 class Segments:
     """The outputs of an axis that does not shrink, grouped by the pair of samples they lie between.
 
-    Segment j holds the outputs between samples j - 1 and j; segment 0 and segment `source` lie outside of the samples
-    and hold none. Outputs outside of the first and last sample centre belong to the nearest inner segment.
+    Segment j holds the outputs between samples j - 1 and j; segment 0 and segment `source` lie
+    outside of the samples and hold none. Outputs outside of the first and last sample centre belong
+    to the nearest inner segment.
 
     Attributes:
         begin, end: (source + 1,) half-open range of outputs of each segment.
-        weight_low, weight_high: (target,) float32 weights of the two samples of an output's segment.
+        weight_low, weight_high: (target,) float32 weights of the two samples of an output's
+            segment.
         spacing: samples per output.
     """
 
@@ -85,7 +90,8 @@ def axis_taps(source: int, target: int) -> AxisTaps:
 
 
 def axis_segments(taps: AxisTaps) -> Segments:
-    """The segments of an axis with `target >= source`; every output then has at most two neighbouring samples."""
+    """The segments of an axis with `target >= source`; every output then has at most two
+    neighbouring samples."""
     source, target = taps.source, taps.target
     # A single sample leaves nothing to lie between: all outputs then repeat it.
     low = np.minimum(taps.first, max(source - 2, 0))
@@ -94,10 +100,9 @@ def axis_segments(taps: AxisTaps) -> Segments:
     begin[0] = end[0] = 0
     begin[source] = end[source] = target
     outputs = np.arange(target)
-    # An output exactly on a sample may keep that sample's weight in its second place: look both up by sample.
+    # An output exactly on a sample may keep that sample's weight in its second place: look both up
+    # by sample.
     padded = np.zeros((target, taps.weights.shape[1] + 2), np.float32)
     padded[:, 1:-1] = taps.weights
     place = low - taps.low + 1
-    return Segments(
-        begin, end, padded[outputs, place], padded[outputs, place + 1], source / target
-    )
+    return Segments(begin, end, padded[outputs, place], padded[outputs, place + 1], source / target)

@@ -7,6 +7,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from inference_models.errors import ModelNotFoundError
 from inference_models.packages.model_config import (
     ClassKeypoints,
     DetectionOutputs,
@@ -57,9 +58,16 @@ class ModelPackage:
         return frozenset(operation.class_name for operation in operations)
 
     @property
-    def weights_bytes(self) -> int:
-        """Size of the weights file in bytes."""
-        return self.weights.stat().st_size
+    def nbytes(self) -> int:
+        """Size of the weights and of the files that belong to them.
+
+        Raises:
+            ModelNotFoundError: a file is gone.
+        """
+        try:
+            return sum(path.stat().st_size for path in (self.weights, *self.extra_files))
+        except OSError as error:
+            raise ModelNotFoundError(f"{self.location} is incomplete: {error}") from error
 
     def digest(self) -> str:
         """SHA-256 over the description and the weights, the same wherever the package lies."""

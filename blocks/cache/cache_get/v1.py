@@ -26,10 +26,11 @@ class CacheGetManifest(WorkflowBlockManifest):
             "version": "v1",
             "short_description": "Read a value that a Cache Set step stored.",
             "long_description": (
-                "Returns the value stored under a key for the video the image belongs to, and `false` when nothing "
-                "is stored there. Cache Get and Cache Set share values within one engine, from run to run. Steps of "
-                "one run have an order only where one feeds the other, so a value set in the same run is certain to "
-                "be seen only if this step depends on the one that sets it."
+                "Returns the value stored under a key for the video the image belongs to, and "
+                "`false` when nothing is stored there. Cache Get and Cache Set share values within "
+                "one engine, from run to run. Steps of one run have an order only where one feeds "
+                "the other, so a value set in the same run is certain to be seen only if this step "
+                "depends on the one that sets it."
             ),
             "license": "Apache-2.0",
             "block_type": "fusion",

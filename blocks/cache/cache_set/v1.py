@@ -26,9 +26,10 @@ class CacheSetManifest(WorkflowBlockManifest):
             "version": "v1",
             "short_description": "Store a value for a Cache Get step.",
             "long_description": (
-                "Stores a value under a key for the video the image belongs to, in place of what was there, and "
-                "passes the value on. Cache Get and Cache Set share values within one engine, from run to run; the "
-                "values that were not used for longest are dropped first when there are very many."
+                "Stores a value under a key for the video the image belongs to, in place of what "
+                "was there, and passes the value on. Cache Get and Cache Set share values within "
+                "one engine, from run to run; the values that were not used for longest are "
+                "dropped first when there are very many."
             ),
             "license": "Apache-2.0",
             "block_type": "fusion",

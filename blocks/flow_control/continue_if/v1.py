@@ -29,10 +29,11 @@ class ContinueIfManifest(WorkflowBlockManifest):
             "version": "v1",
             "short_description": "Run the next steps only when a condition holds.",
             "long_description": (
-                "Evaluates a condition on named values and lets the next steps run when it holds. With `stop_delay` "
-                "they go on running for so many seconds after the condition held last, which bridges short gaps. "
-                "When one of the values is a frame of a video, each video has its own delay, measured in the time of "
-                "the video; otherwise the clock of the host counts."
+                "Evaluates a condition on named values and lets the next steps run when it holds. "
+                "With `stop_delay` they go on running for so many seconds after the condition held "
+                "last, which bridges short gaps. When one of the values is a frame of a video, "
+                "each video has its own delay, measured in the time of the video; otherwise the "
+                "clock of the host counts."
             ),
             "license": "Apache-2.0",
             "block_type": "flow_control",

@@ -28,9 +28,9 @@ class DeltaFilterManifest(WorkflowBlockManifest):
             "version": "v1",
             "short_description": "Run the next steps only when a value changes.",
             "long_description": (
-                "Compares a value with the one seen last in the same video and lets the next steps run when the two "
-                "differ. The first value of a video counts as a change. Lists, objects, arrays and images are "
-                "compared by content."
+                "Compares a value with the one seen last in the same video and lets the next steps "
+                "run when the two differ. The first value of a video counts as a change. Lists, "
+                "objects, arrays and images are compared by content."
             ),
             "license": "Apache-2.0",
             "block_type": "flow_control",

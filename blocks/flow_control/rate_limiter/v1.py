@@ -30,11 +30,13 @@ class RateLimiterManifest(WorkflowBlockManifest):
             "version": "v1",
             "short_description": "Run the next steps at most once in every cooldown.",
             "long_description": (
-                "Lets the next steps run when at least `cooldown_seconds` have passed since they last ran, and stops "
-                "the branch otherwise. With `video_reference_image` the time is that of the video (frame number over "
-                "frame rate for files, the frame's timestamp for live sources), so a file that is read faster than "
-                "real time is limited as its viewer would see it. Each video has its own cooldown; a video that "
-                "starts again from the beginning starts a new one. Without a frame the clock of the host counts."
+                "Lets the next steps run when at least `cooldown_seconds` have passed since they "
+                "last ran, and stops the branch otherwise. With `video_reference_image` the time "
+                "is that of the video (frame number over frame rate for files, the frame's "
+                "timestamp for live sources), so a file that is read faster than real time is "
+                "limited as its viewer would see it. Each video has its own cooldown; a video that "
+                "starts again from the beginning starts a new one. Without a frame the clock of "
+                "the host counts."
             ),
             "license": "Apache-2.0",
             "block_type": "flow_control",

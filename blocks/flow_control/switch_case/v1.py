@@ -24,10 +24,10 @@ class SwitchCaseManifest(WorkflowBlockManifest):
             "version": "v1",
             "short_description": "Run one of several steps, chosen by a value.",
             "long_description": (
-                "Turns a value into text and runs the step that `cases` names for it, or the steps of "
-                "`default_next_steps` when no case fits. The text of a whole number is `1`, of a fraction `1.0`, of "
-                "a truth value `True` or `False`, of a missing value `None`. A step may be the target of one case "
-                "only, and not of a case and the default."
+                "Turns a value into text and runs the step that `cases` names for it, or the steps "
+                "of `default_next_steps` when no case fits. The text of a whole number is `1`, of "
+                "a fraction `1.0`, of a truth value `True` or `False`, of a missing value `None`. "
+                "A step may be the target of one case only, and not of a case and the default."
             ),
             "license": "Apache-2.0",
             "block_type": "flow_control",

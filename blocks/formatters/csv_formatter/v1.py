@@ -34,10 +34,11 @@ class CSVFormatterManifest(WorkflowBlockManifest):
             "version": "v1",
             "short_description": "Write values as CSV text.",
             "long_description": (
-                "Makes a CSV document with a header and the named values as columns; values may be worked on first "
-                "by `columns_operations`. The first column, `timestamp`, is the time in UTC. For a batch the "
-                "document has one row for each element: it comes out at the last element, and the others are empty, "
-                "so that a sink behind this block writes it once."
+                "Makes a CSV document with a header and the named values as columns; values may be "
+                "worked on first by `columns_operations`. The first column, `timestamp`, is the "
+                "time in UTC. For a batch the document has one row for each element: it comes out "
+                "at the last element, and the others are empty, so that a sink behind this block "
+                "writes it once."
             ),
             "license": "Apache-2.0",
             "block_type": "formatter",
@@ -63,7 +64,9 @@ class CSVFormatterManifest(WorkflowBlockManifest):
     @classmethod
     def _timestamp_is_taken(cls, columns: dict[str, Any]) -> dict[str, Any]:
         if TIMESTAMP_COLUMN in columns:
-            raise ValueError(f"the block writes the column {TIMESTAMP_COLUMN!r} itself; choose another name")
+            raise ValueError(
+                f"the block writes the column {TIMESTAMP_COLUMN!r} itself; choose another name"
+            )
         return columns
 
     @field_validator("columns_operations")

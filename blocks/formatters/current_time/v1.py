@@ -38,9 +38,10 @@ class CurrentTimeManifest(WorkflowBlockManifest):
             "version": "v1",
             "short_description": "The present date and time in a time zone.",
             "long_description": (
-                "Returns the present moment in a time zone: as a timestamp that other steps can work with, as "
-                "ISO 8601 text, as a date (`2026-03-01`) and as a time of day (`17:45:10`). A time zone that comes "
-                "from an input may be any name of the IANA data base."
+                "Returns the present moment in a time zone: as a timestamp that other steps can "
+                "work with, as ISO 8601 text, as a date (`2026-03-01`) and as a time of day "
+                "(`17:45:10`). A time zone that comes from an input may be any name of the IANA "
+                "data base."
             ),
             "license": "Apache-2.0",
             "block_type": "formatter",
@@ -97,6 +98,7 @@ def find_timezone(name: str) -> tzinfo:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, TypeError, OSError) as error:
         raise ValueError(
-            f"timezone {name!r} is not known on this machine; expected a name of the IANA data base such as "
-            "'Europe/Berlin' (the package `tzdata` brings the data base where the system has none)"
+            f"timezone {name!r} is not known on this machine; expected a name of the IANA data "
+            "base such as 'Europe/Berlin' (the package `tzdata` brings the data base where the "
+            "system has none)"
         ) from error

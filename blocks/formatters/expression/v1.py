@@ -25,9 +25,10 @@ class ExpressionManifest(WorkflowBlockManifest):
             "version": "v1",
             "short_description": "Choose a result by conditions on values.",
             "long_description": (
-                "Goes through cases in their order and returns the result of the first whose condition holds, or "
-                "the default. Conditions look at named values, which may be worked on first by `data_operations`. A "
-                "result is a fixed value or one of the named values with further operations."
+                "Goes through cases in their order and returns the result of the first whose "
+                "condition holds, or the default. Conditions look at named values, which may be "
+                "worked on first by `data_operations`. A result is a fixed value or one of the "
+                "named values with further operations."
             ),
             "license": "Apache-2.0",
             "block_type": "formatter",
@@ -40,6 +41,12 @@ class ExpressionManifest(WorkflowBlockManifest):
         description="Named values that conditions and results use.",
         examples=[{"predictions": "$steps.model.predictions"}],
     )
+    data_operations: dict[str, list[AllOperationsType]] = Field(
+        default_factory=dict,
+        title="Data Operations",
+        description="What is done with values before conditions look at them.",
+        examples=[{"predictions": [{"type": "SequenceLength"}]}],
+    )
     switch: CasesDefinition = Field(
         title="Switch",
         description="Cases, each a condition and a result, and the default.",
@@ -50,12 +57,6 @@ class ExpressionManifest(WorkflowBlockManifest):
                 "default": {"type": "StaticCaseResult", "value": "PASS"},
             }
         ],
-    )
-    data_operations: dict[str, list[AllOperationsType]] = Field(
-        default_factory=dict,
-        title="Data Operations",
-        description="What is done with values before conditions look at them.",
-        examples=[{"predictions": [{"type": "SequenceLength"}]}],
     )
 
     @field_validator("data_operations")

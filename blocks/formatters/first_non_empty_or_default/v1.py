@@ -22,8 +22,9 @@ class FirstNonEmptyOrDefaultManifest(WorkflowBlockManifest):
             "version": "v1",
             "short_description": "Take the first value that is there, or a default.",
             "long_description": (
-                "Goes through a list of values and returns the first that is not empty, or `default` when all are. "
-                "It joins branches of which only some ran, and fills gaps that filtering left."
+                "Goes through a list of values and returns the first that is not empty, or "
+                "`default` when all are. It joins branches of which only some ran, and fills gaps "
+                "that filtering left."
             ),
             "license": "Apache-2.0",
             "block_type": "formatter",

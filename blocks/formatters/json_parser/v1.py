@@ -30,9 +30,10 @@ class JSONParserManifest(WorkflowBlockManifest):
             "version": "v1",
             "short_description": "Read fields out of JSON text.",
             "long_description": (
-                "Parses text that holds a JSON object, alone or in a fenced code block as language models write it, "
-                "and returns the fields named in `expected_fields`, each as an output. Text that is no JSON object "
-                "or lacks a field sets `error_status`; what is missing is empty."
+                "Parses text that holds a JSON object, alone or in a fenced code block as language "
+                "models write it, and returns the fields named in `expected_fields`, each as an "
+                "output. Text that is no JSON object or lacks a field sets `error_status`; what is "
+                "missing is empty."
             ),
             "license": "Apache-2.0",
             "block_type": "formatter",

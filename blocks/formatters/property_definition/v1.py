@@ -24,8 +24,9 @@ class PropertyDefinitionManifest(WorkflowBlockManifest):
             "version": "v1",
             "short_description": "Take or compute a value from the data of a step.",
             "long_description": (
-                "Applies operations to a value one after another, each to the result of the one before: the classes "
-                "of detections, their number, the size of an image, a rounded number, joined text."
+                "Applies operations to a value one after another, each to the result of the one "
+                "before: the classes of detections, their number, the size of an image, a rounded "
+                "number, joined text."
             ),
             "license": "Apache-2.0",
             "block_type": "formatter",

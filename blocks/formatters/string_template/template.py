@@ -81,8 +81,8 @@ def _format(value: Any, rule: str, name: str, whole: str) -> str:
         return format(value, rule)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"template {_short(whole)}: a value of type {type(value).__name__} does not take the format "
-            f"{rule!r} at {{{name}}} ({error})"
+            f"template {_short(whole)}: a value of type {type(value).__name__} does not take the "
+            f"format {rule!r} at {{{name}}} ({error})"
         ) from error
 
 

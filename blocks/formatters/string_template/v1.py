@@ -27,10 +27,10 @@ class StringTemplateManifest(WorkflowBlockManifest):
             "version": "v1",
             "short_description": "Fill a text template with values.",
             "long_description": (
-                "Replaces each `{name}` in a template by the value of that name, which may be worked on first by "
-                "`data_operations`. Numbers take Python's format specifications (`{score:.2f}`); `{{` and `}}` stand "
-                "for braces. A template that names a value which is not given fails, so that no text with a gap goes "
-                "on."
+                "Replaces each `{name}` in a template by the value of that name, which may be "
+                "worked on first by `data_operations`. Numbers take Python's format specifications "
+                "(`{score:.2f}`); `{{` and `}}` stand for braces. A template that names a value "
+                "which is not given fails, so that no text with a gap goes on."
             ),
             "license": "Apache-2.0",
             "block_type": "formatter",

@@ -25,9 +25,9 @@ class BufferManifest(WorkflowBlockManifest):
             "version": "v1",
             "short_description": "Return the last values of a step as a list.",
             "long_description": (
-                "Remembers the last `length` values it was given and returns them, the newest first. With `pad` the "
-                "list is filled up with empty entries until `length` values have come. A step has one buffer, which "
-                "starts empty in every engine."
+                "Remembers the last `length` values it was given and returns them, the newest "
+                "first. With `pad` the list is filled up with empty entries until `length` values "
+                "have come. A step has one buffer, which starts empty in every engine."
             ),
             "license": "Apache-2.0",
             "block_type": "fusion",

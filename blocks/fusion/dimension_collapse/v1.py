@@ -24,8 +24,9 @@ class DimensionCollapseManifest(WorkflowBlockManifest):
             "version": "v1",
             "short_description": "Gather the results of all crops or slices of an image in one list.",
             "long_description": (
-                "Takes one level of nesting away: what a step gave for each crop of an image becomes one list for "
-                "that image, in the order of the crops. Elements without a value are left out."
+                "Takes one level of nesting away: what a step gave for each crop of an image "
+                "becomes one list for that image, in the order of the crops. Elements without a "
+                "value are left out."
             ),
             "license": "Apache-2.0",
             "block_type": "fusion",

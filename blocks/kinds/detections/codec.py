@@ -47,7 +47,7 @@ class DetectionsCodec(KindCodec):
         self._mask_columns: MaskColumns = mask_columns
 
     def serialise(self, value: Any) -> dict[str, Any]:
-        """`{"image", "predictions"}`; raises `TypeError` or `ValueError` for what it cannot write."""
+        """`{"image", "predictions"}`; raises `TypeError` or `ValueError` for other values."""
         return serialise_detections(_checked(value), self._mask_form)
 
     def deserialise(self, name: str, value: Any, context: DecodingContext) -> sv.Detections:

@@ -248,11 +248,9 @@ def _plain_item(item: Any) -> Any:
 def _numbers_or_none(column: Any) -> Sequence[Any]:
     """A column as a list with None where a number is missing (NaN has no JSON form)."""
     if isinstance(column, np.ndarray) and column.dtype.kind == "f":
-        missing = (
-            np.isnan(column).reshape(len(column), -1).any(axis=1).tolist() if column.size else []
-        )
         values: list[Any] = column.tolist()
-        if any(missing):
-            return [None if gone else value for gone, value in zip(missing, values, strict=True)]
+        missing = np.isnan(column).reshape(len(column), -1).any(axis=1) if column.size else ()
+        for index in np.flatnonzero(missing):
+            values[index] = None
         return values
     return [None if value != value else value for value in _plain(column)]

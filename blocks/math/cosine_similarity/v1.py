@@ -24,9 +24,9 @@ class CosineSimilarityManifest(WorkflowBlockManifest):
             "version": "v1",
             "short_description": "Compare two embeddings by the angle between them.",
             "long_description": (
-                "Returns the cosine of the angle between two embeddings of the same length: 1 for the same "
-                "direction, 0 for unrelated ones, -1 for opposite ones. An embedding of zeros has no direction and "
-                "gives 0."
+                "Returns the cosine of the angle between two embeddings of the same length: 1 for "
+                "the same direction, 0 for unrelated ones, -1 for opposite ones. An embedding of "
+                "zeros has no direction and gives 0."
             ),
             "license": "Apache-2.0",
             "block_type": "math",
@@ -78,7 +78,9 @@ def _unit_vector(embedding: Any, name: str) -> np.ndarray:
     try:
         vector = np.asarray(embedding, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be a list of numbers, got {type(embedding).__name__}") from error
+        raise ValueError(
+            f"{name} must be a list of numbers, got {type(embedding).__name__}"
+        ) from error
     if vector.ndim == 2 and vector.shape[0] == 1:
         vector = vector[0]
     if vector.ndim != 1 or vector.size == 0:

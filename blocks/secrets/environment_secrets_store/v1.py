@@ -23,10 +23,11 @@ class EnvironmentSecretsStoreManifest(WorkflowBlockManifest):
             "version": "v1",
             "short_description": "Read secrets from environment variables of the host.",
             "long_description": (
-                "Makes environment variables of the machine that runs the workflow available to other steps, so that "
-                "keys and passwords stay out of workflow definitions. Each variable becomes an output named like it "
-                "in lower case: `MY_API_KEY` becomes `my_api_key`. The host must allow workflows to read its "
-                "environment; it does not by default."
+                "Makes environment variables of the machine that runs the workflow available to "
+                "other steps, so that keys and passwords stay out of workflow definitions. Each "
+                "variable becomes an output named like it in lower case: `MY_API_KEY` becomes "
+                "`my_api_key`. The host must allow workflows to read its environment; it does not "
+                "by default."
             ),
             "license": "Apache-2.0",
             "block_type": "secrets_provider",
@@ -50,7 +51,9 @@ class EnvironmentSecretsStoreManifest(WorkflowBlockManifest):
                 raise ValueError("the name of an environment variable must not be empty")
             other = owners.setdefault(variable.lower(), variable)
             if other != variable or variables.count(variable) > 1:
-                raise ValueError(f"{other} and {variable} would both become the output {variable.lower()}")
+                raise ValueError(
+                    f"{other} and {variable} would both become the output {variable.lower()}"
+                )
         return variables
 
     @classmethod
@@ -91,8 +94,8 @@ class EnvironmentSecretsStoreBlockV1(WorkflowBlock):
         """
         if not self._allowed:
             raise PermissionError(
-                "environment_secrets_store may not read environment variables on this host; the host allows it with "
-                "the init parameter allow_access_to_environmental_variables"
+                "environment_secrets_store may not read environment variables on this host; the "
+                "host allows it with the init parameter allow_access_to_environmental_variables"
             )
         missing = [name for name in variables_storing_secrets if name not in os.environ]
         if missing:

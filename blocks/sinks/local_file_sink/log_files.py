@@ -73,8 +73,8 @@ class LogFiles:
                 path = _write_new(directory, prefix, extension, with_newline(content))
                 log = self._logs[key] = _Log(path, header)
             elif body:
-                with log.path.open("a", encoding="utf-8", newline="") as file:
-                    file.write(with_newline(body))
+                with log.path.open("ab") as file:
+                    file.write(with_newline(body).encode())
             log.entries += 1
             self._logs.move_to_end(key)
             if len(self._logs) > MAX_OPEN_LOGS:
@@ -114,7 +114,8 @@ def with_newline(content: str) -> str:
 
 
 def _write_new(directory: Path, prefix: str, extension: str, content: str) -> Path:
-    """Writes to a file that did not exist, named by prefix and time."""
+    """Writes UTF-8 to a file that did not exist, named by prefix and time."""
+    data = content.encode()  # before the file exists: a failure leaves nothing behind
     stem = f"{prefix}_{datetime.now():%Y_%m_%d_%H_%M_%S_%f}"
     attempt = 0
     while True:
@@ -122,8 +123,8 @@ def _write_new(directory: Path, prefix: str, extension: str, content: str) -> Pa
         path = directory / f"{stem}{suffix}.{extension}"
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            with path.open("x", encoding="utf-8", newline="") as file:
-                file.write(content)
+            with path.open("xb") as file:
+                file.write(data)
             return path
         except FileExistsError:
             attempt += 1

@@ -27,11 +27,13 @@ class LocalFileSinkManifest(WorkflowBlockManifest):
             "version": "v1",
             "short_description": "Write text to files of the machine that runs the workflow.",
             "long_description": (
-                "Writes text to a folder: every entry to a file of its own (`separate_files`), or entries one after "
-                "another to a log that is continued in a new file after `max_entries_per_file` entries "
-                "(`append_log`). In a CSV log the header stands once, and an entry with another header begins a new "
-                "file; a JSON log holds one document a line. Files are named by prefix and time. The host must allow "
-                "workflows to use its file system, and may name the one folder in which they may write."
+                "Writes text to a folder: every entry to a file of its own (`separate_files`), or "
+                "entries one after another to a log that is continued in a new file after "
+                "`max_entries_per_file` entries (`append_log`). In a CSV log the header stands "
+                "once, and an entry with another header begins a new file; a JSON log holds one "
+                "document a line. Files are named by prefix and time. The host must allow "
+                "workflows to use its file system, and may name the one folder in which they may "
+                "write."
             ),
             "license": "Apache-2.0",
             "block_type": "sink",
@@ -123,7 +125,10 @@ class LocalFileSinkBlockV1(WorkflowBlock):
             ValueError: `max_entries_per_file` is no positive whole number.
         """
         if self._disabled:
-            return {"error_status": False, "message": "Sinks are disabled on this host; nothing was written"}
+            return {
+                "error_status": False,
+                "message": "Sinks are disabled on this host; nothing was written",
+            }
         directory = self._permitted_directory(target_directory, file_name_prefix)
         max_entries = _positive_integer(max_entries_per_file)
         if not isinstance(content, str):
@@ -145,11 +150,13 @@ class LocalFileSinkBlockV1(WorkflowBlock):
     def _permitted_directory(self, target_directory: str, file_name_prefix: str) -> Path:
         if not self._allowed:
             raise PermissionError(
-                "local_file_sink may not use the file system of this host; the host allows it with the init "
-                "parameter allow_access_to_file_system"
+                "local_file_sink may not use the file system of this host; the host allows it with "
+                "the init parameter allow_access_to_file_system"
             )
         if "\0" in target_directory or "\0" in file_name_prefix:
-            raise PermissionError("target_directory and file_name_prefix must not hold the character NUL")
+            raise PermissionError(
+                "target_directory and file_name_prefix must not hold the character NUL"
+            )
         directory = Path(target_directory).resolve()
         if self._permitted is not None:
             permitted = Path(self._permitted).resolve()
@@ -160,7 +167,9 @@ class LocalFileSinkBlockV1(WorkflowBlock):
         # The prefix may name a sub-folder but not lead out of the target, be it by `..`, `/` or a link.
         place = (directory / f"{file_name_prefix}_").resolve()
         if not place.parent.is_relative_to(directory):
-            raise PermissionError(f"file_name_prefix {file_name_prefix!r} leads out of target_directory")
+            raise PermissionError(
+                f"file_name_prefix {file_name_prefix!r} leads out of target_directory"
+            )
         return directory
 
 

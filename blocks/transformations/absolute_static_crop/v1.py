@@ -26,9 +26,10 @@ class AbsoluteStaticCropManifest(WorkflowBlockManifest):
             "version": "v1",
             "short_description": "Cut a rectangle at a fixed place, in pixels.",
             "long_description": (
-                "Cuts the rectangle around a point out of every image, all in pixels. What of the rectangle lies "
-                "outside the image is left out; a rectangle that lies outside as a whole gives no crop. Later steps "
-                "can move what they find in the crop back to the image."
+                "Cuts the rectangle around a point out of every image, all in pixels. What of the "
+                "rectangle lies outside the image is left out; a rectangle that lies outside as a "
+                "whole gives no crop. Later steps can move what they find in the crop back to the "
+                "image."
             ),
             "license": "Apache-2.0",
             "block_type": "transformation",

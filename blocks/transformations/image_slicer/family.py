@@ -33,7 +33,9 @@ def stride(slice_length: int, overlap_ratio: float) -> int:
     if slice_length < 1:
         raise ValueError(f"a slice must be at least 1 px long, got {slice_length}")
     if not 0.0 <= overlap_ratio < 1.0:
-        raise ValueError(f"an overlap ratio must be at least 0 and less than 1, got {overlap_ratio}")
+        raise ValueError(
+            f"an overlap ratio must be at least 0 and less than 1, got {overlap_ratio}"
+        )
     return slice_length - int(slice_length * overlap_ratio)
 
 

@@ -22,9 +22,10 @@ class ImageSlicerV1Manifest(ImageSlicerManifest):
             "version": "v1",
             "short_description": "Cut an image into overlapping slices.",
             "long_description": (
-                "Cuts an image into slices of a given size, left to right and top to bottom, so that a model sees "
-                "small objects large enough; `detections_stitch` joins what it finds. Slices at the right and bottom "
-                "border end with the image and may be small; version 2 makes all slices equal."
+                "Cuts an image into slices of a given size, left to right and top to bottom, so "
+                "that a model sees small objects large enough; `detections_stitch` joins what it "
+                "finds. Slices at the right and bottom border end with the image and may be small; "
+                "version 2 makes all slices equal."
             ),
             "license": "Apache-2.0",
             "block_type": "transformation",

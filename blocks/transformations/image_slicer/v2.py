@@ -22,10 +22,11 @@ class ImageSlicerV2Manifest(ImageSlicerManifest):
             "version": "v2",
             "short_description": "Cut an image into overlapping slices of equal size.",
             "long_description": (
-                "Cuts an image into slices of a given size, left to right and top to bottom, so that a model sees "
-                "small objects large enough; `detections_stitch` joins what it finds. All slices have the same size: "
-                "the last of a row or column is moved back to end with the image, and no slice comes twice. A side "
-                "shorter than a slice gives one slice of its length."
+                "Cuts an image into slices of a given size, left to right and top to bottom, so "
+                "that a model sees small objects large enough; `detections_stitch` joins what it "
+                "finds. All slices have the same size: the last of a row or column is moved back "
+                "to end with the image, and no slice comes twice. A side shorter than a slice "
+                "gives one slice of its length."
             ),
             "license": "Apache-2.0",
             "block_type": "transformation",

@@ -28,9 +28,10 @@ class RelativeStaticCropManifest(WorkflowBlockManifest):
             "version": "v1",
             "short_description": "Cut a rectangle at a fixed place, in fractions of the image.",
             "long_description": (
-                "Cuts the rectangle around a point out of every image, all in fractions of the image's width and "
-                "height, so that one setting serves images of any size. What of the rectangle lies outside the image "
-                "is left out. Later steps can move what they find in the crop back to the image."
+                "Cuts the rectangle around a point out of every image, all in fractions of the "
+                "image's width and height, so that one setting serves images of any size. What of "
+                "the rectangle lies outside the image is left out. Later steps can move what they "
+                "find in the crop back to the image."
             ),
             "license": "Apache-2.0",
             "block_type": "transformation",

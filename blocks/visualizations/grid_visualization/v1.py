@@ -34,9 +34,10 @@ class GridVisualizationManifest(WorkflowBlockManifest):
             "version": "v1",
             "short_description": "Put several images on one canvas.",
             "long_description": (
-                "Draws images on a black canvas of `width` x `height` px, in a square grid, left to right and top to "
-                "bottom. Each image keeps its proportions and stands in the middle of its cell; an empty entry of a "
-                "list leaves its cell black. Takes images, and lists of images as Buffer and Dimension Collapse give."
+                "Draws images on a black canvas of `width` x `height` px, in a square grid, left "
+                "to right and top to bottom. Each image keeps its proportions and stands in the "
+                "middle of its cell; an empty entry of a list leaves its cell black. Takes images, "
+                "and lists of images as Buffer and Dimension Collapse give."
             ),
             "license": "Apache-2.0",
             "block_type": "visualization",

@@ -56,12 +56,13 @@ class TextDisplayManifest(WorkflowBlockManifest):
             "version": "v1",
             "short_description": "Write text on an image.",
             "long_description": (
-                "Writes text of one or more lines on an image, in a box with a background. Places such as "
-                "`{{ $parameters.count }}` are filled from `text_parameters`, which may be worked on first by "
-                "`text_parameters_operations`. The box stands at `position_x`, `position_y` (`absolute`), or at an "
-                "anchor of the image, moved by `offset_x` to the right and `offset_y` down but not out of the image "
-                "(`relative`). Colours are names such as WHITE, `#rrggbb`, `rgb(r, g, b)` or `bgr(b, g, r)`; the "
-                "background may be `transparent`."
+                "Writes text of one or more lines on an image, in a box with a background. Places "
+                "such as `{{ $parameters.count }}` are filled from `text_parameters`, which may be "
+                "worked on first by `text_parameters_operations`. The box stands at `position_x`, "
+                "`position_y` (`absolute`), or at an anchor of the image, moved by `offset_x` to "
+                "the right and `offset_y` down but not out of the image (`relative`). Colours are "
+                "names such as WHITE, `#rrggbb`, `rgb(r, g, b)` or `bgr(b, g, r)`; the background "
+                "may be `transparent`."
             ),
             "license": "Apache-2.0",
             "block_type": "visualization",
@@ -150,35 +151,45 @@ class TextDisplayManifest(WorkflowBlockManifest):
         title="Position x",
         description="Left edge of the box, px, for absolute positions.",
         examples=[100],
-        json_schema_extra={"relevant_for": {"position_mode": {"values": ["absolute"], "required": True}}},
+        json_schema_extra={
+            "relevant_for": {"position_mode": {"values": ["absolute"], "required": True}}
+        },
     )
     position_y: int | Selector(kind=[INTEGER_KIND]) = Field(
         default=0,
         title="Position y",
         description="Upper edge of the box, px, for absolute positions.",
         examples=[100],
-        json_schema_extra={"relevant_for": {"position_mode": {"values": ["absolute"], "required": True}}},
+        json_schema_extra={
+            "relevant_for": {"position_mode": {"values": ["absolute"], "required": True}}
+        },
     )
     anchor: Anchor | Selector(kind=[STRING_KIND]) = Field(
         default="top_left",
         title="Anchor",
         description="Place in the image, for relative positions.",
         examples=["bottom_center"],
-        json_schema_extra={"relevant_for": {"position_mode": {"values": ["relative"], "required": True}}},
+        json_schema_extra={
+            "relevant_for": {"position_mode": {"values": ["relative"], "required": True}}
+        },
     )
     offset_x: int | Selector(kind=[INTEGER_KIND]) = Field(
         default=10,
         title="Offset x",
         description="Shift to the right of the anchor, px.",
         examples=[10],
-        json_schema_extra={"relevant_for": {"position_mode": {"values": ["relative"], "required": True}}},
+        json_schema_extra={
+            "relevant_for": {"position_mode": {"values": ["relative"], "required": True}}
+        },
     )
     offset_y: int | Selector(kind=[INTEGER_KIND]) = Field(
         default=10,
         title="Offset y",
         description="Shift down from the anchor, px.",
         examples=[10],
-        json_schema_extra={"relevant_for": {"position_mode": {"values": ["relative"], "required": True}}},
+        json_schema_extra={
+            "relevant_for": {"position_mode": {"values": ["relative"], "required": True}}
+        },
     )
     copy_image: bool | Selector(kind=[BOOLEAN_KIND]) = Field(
         default=True,
@@ -197,7 +208,9 @@ class TextDisplayManifest(WorkflowBlockManifest):
 
     @classmethod
     def get_inert_fields(cls) -> dict[str, str]:
-        return {"copy_image": "Images are never drawn on in place, so that other steps see them as they were."}
+        return {
+            "copy_image": "Images are never drawn on in place, so that other steps see them as they were."
+        }
 
     @classmethod
     def describe_outputs(cls) -> list[OutputDefinition]:

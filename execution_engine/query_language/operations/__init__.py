@@ -1,6 +1,4 @@
-"""How each operation of the language is built: one function an operation, `(definition, site) ->
-step`.
-"""
+"""How each operation of the language is built: one function `(definition, site) -> step` each."""
 
 from __future__ import annotations
 

@@ -10,8 +10,9 @@ from execution_engine.query_language.site import Parameters, Site, Step
 
 
 def property_of_classification(operation: Operation, site: Site) -> Step:
-    """`ClassificationPropertyExtract`: classes and confidences of a single-label or multi-label
-    prediction.
+    """`ClassificationPropertyExtract`: classes or confidences, single-label or multi-label.
+
+    The class of a multi-label prediction is a list, all its labels come in the order of their ids.
     """
     name = operation.parameters["property_name"]
     read = _READERS[name]

@@ -161,9 +161,7 @@ def _moved_boxes(move: np.ndarray, site: Site) -> Step:
 
 
 def to_dictionary(operation: Operation, site: Site) -> Step:
-    """`DetectionsToDictionary`: the detections as they are in JSON; raises `OperationError` when
-    they do not fit.
-    """
+    """`DetectionsToDictionary`: the detections as they are in JSON, else `OperationError`."""
 
     def step(value: Any, parameters: Parameters) -> Any:
         codec = site.detections_codec(value)
@@ -178,8 +176,7 @@ def to_dictionary(operation: Operation, site: Site) -> Step:
 
 
 def pick_by_parent_class(operation: Operation, site: Site) -> Step:
-    """`PickDetectionsByParentClass`: the detections of the class, then those with their centre in a
-    box of it.
+    """`PickDetectionsByParentClass`: those of the class, then those with their centre in its boxes.
 
     Edges count as inside. Without a detection of the class nothing is kept.
     """

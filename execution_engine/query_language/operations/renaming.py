@@ -15,10 +15,9 @@ from execution_engine.query_language.site import Parameters, Site, Step, undecla
 def rename_classes(operation: Operation, site: Site) -> Step:
     """`DetectionsRename`: classes get the names of a map, and ids that fit the new names.
 
-    Strict: every class must be in the map, ids count the new names of the map in sorted order.
-        Otherwise classes
-    outside the map keep name and id, new names get ids from the offset on in sorted order, and a
-    new name that is already a class of the detections takes that class's id.
+    In strict renaming every class must be in the map, and ids count its new names in sorted order.
+    In other renaming classes outside the map keep name and id, new names get ids from the offset on
+    in sorted order, and a new name that is already a class of the detections takes that class's id.
 
     The step raises `OperationError` when the strict map lacks a class or the detections have no
     classes, `UndeclaredSymbolError` when map or flag name a parameter that is not given, and
@@ -29,8 +28,8 @@ def rename_classes(operation: Operation, site: Site) -> Step:
 
     def step(value: Any, parameters: Parameters) -> Any:
         codec = site.detections_codec(value)
-        names_map = _resolved(class_map, parameters, site, dict, "class_map")
-        is_strict = _resolved(strict, parameters, site, bool, "strict")
+        names_map = _class_map(class_map, parameters, site)
+        is_strict = _is_strict(strict, parameters, site)
         rows = DetectionRows(codec, value)
         if not rows.count:
             return value
@@ -40,33 +39,51 @@ def rename_classes(operation: Operation, site: Site) -> Step:
             raise site.failed(f"the detections have no property {error}", error) from error
         if is_strict:
             _check_covered(names, names_map, site)
-            known = {name: index for index, name in enumerate(sorted(set(names_map.values())))}
+            new_ids = {name: index for index, name in enumerate(sorted(set(names_map.values())))}
         else:
-            known = _ids_by_name(names, ids, names_map, offset)
-        renamed = [names_map.get(name, name) for name in names]
+            new_ids = _ids_of_new_names(names, ids, names_map, offset)
         old_names = rows.column("class_name")
         keeps_objects = isinstance(old_names, np.ndarray) and old_names.dtype == object
         return codec.with_columns(
             value,
             {
-                "class_name": np.array(renamed, dtype=object if keeps_objects else str),
-                "class_id": np.array([known[name] for name in renamed], dtype=np.int64),
+                "class_name": np.array(
+                    [names_map.get(name, name) for name in names],
+                    dtype=object if keeps_objects else str,
+                ),
+                "class_id": np.array(
+                    [
+                        new_ids[names_map[name]] if name in names_map else class_id
+                        for name, class_id in zip(names, ids, strict=True)
+                    ],
+                    dtype=np.int64,
+                ),
             },
         )
 
     return step
 
 
-def _resolved(given: Any, parameters: Parameters, site: Site, wanted: type, name: str) -> Any:
-    value = given
-    if isinstance(given, str):
-        if given not in parameters:
-            raise undeclared(given, parameters, f"{site.path}.{name}")
-        value = parameters[given]
-    if not isinstance(value, wanted):
-        expected = "an object" if wanted is dict else "true or false"
-        raise site.wrong_input(f"{expected} as {name}", value)
-    return value
+def _class_map(given: Any, parameters: Parameters, site: Site) -> dict[str, str]:
+    value = _resolved(given, parameters, f"{site.path}.class_map")
+    if isinstance(value, dict) and all(isinstance(name, str) for name in value.values()):
+        return value
+    raise site.wrong_input("an object of texts as class_map", value)
+
+
+def _is_strict(given: Any, parameters: Parameters, site: Site) -> bool:
+    value = _resolved(given, parameters, f"{site.path}.strict")
+    if isinstance(value, bool):
+        return value
+    raise site.wrong_input("true or false as strict", value)
+
+
+def _resolved(given: Any, parameters: Parameters, path: str) -> Any:
+    if not isinstance(given, str):
+        return given
+    if given not in parameters:
+        raise undeclared(given, parameters, path)
+    return parameters[given]
 
 
 def _check_covered(names: Sequence[Any], names_map: Mapping[Any, Any], site: Site) -> None:
@@ -78,9 +95,9 @@ def _check_covered(names: Sequence[Any], names_map: Mapping[Any, Any], site: Sit
         )
 
 
-def _ids_by_name(
+def _ids_of_new_names(
     names: Sequence[Any], ids: Sequence[Any], names_map: Mapping[Any, Any], offset: int
 ) -> dict[Any, int]:
     known = dict(zip(names, ids, strict=True))
-    new_names = sorted({name for name in names_map.values() if name not in known})
-    return known | {name: offset + index for index, name in enumerate(new_names)}
+    added = sorted({name for name in names_map.values() if name not in known})
+    return known | {name: offset + index for index, name in enumerate(added)}

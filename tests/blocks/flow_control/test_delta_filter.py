@@ -19,9 +19,7 @@ NAN = float("nan")
 
 
 def image(value: int, shape: tuple[int, ...] = (2, 3, 3)) -> WorkflowImageData:
-    return WorkflowImageData(
-        ImageParentMetadata("i"), numpy_image=np.full(shape, value, np.uint8)
-    )
+    return WorkflowImageData(ImageParentMetadata("i"), numpy_image=np.full(shape, value, np.uint8))
 
 
 def detections(x: float) -> sv.Detections:

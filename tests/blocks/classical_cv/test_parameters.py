@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from blocks.classical_cv.parameters import choice, number, odd_number, whole_number
+
+
+class TestWholeNumber:
+    @pytest.mark.parametrize("value", [3, 3.0, np.int64(3), np.float32(3)])
+    def test_accepted(self, value: Any) -> None:
+        """Whole numbers of any type become int."""
+        result = whole_number("size", value, 1, 5)
+        assert result == 3
+        assert type(result) is int
+
+    @pytest.mark.parametrize("value", [2.5, "3", None, float("nan"), float("inf"), [3]])
+    def test_refused(self, value: Any) -> None:
+        """Anything else is refused by field and value."""
+        with pytest.raises(ValueError, match="Field `size` must be a whole number, got"):
+            whole_number("size", value)
+
+    @pytest.mark.parametrize(
+        ("limits", "text"),
+        [
+            ((4, None), "of at least 4"),
+            ((None, 2), "of at most 2"),
+            ((4, 9), "from 4 to 9"),
+        ],
+    )
+    def test_limits(self, limits: tuple[int | None, int | None], text: str) -> None:
+        """The limits are part of the message."""
+        with pytest.raises(ValueError) as caught:  # noqa: PT011 - the whole text is compared
+            whole_number("size", 3, *limits)
+        assert str(caught.value) == f"Field `size` must be a whole number {text}, got 3."
+
+
+class TestNumber:
+    def test_accepted(self) -> None:
+        """Limits are inclusive."""
+        assert number("share", 1, 0, 1) == 1.0
+
+    @pytest.mark.parametrize("value", [1.01, -0.1, float("nan"), "x", None])
+    def test_refused(self, value: Any) -> None:
+        """A number outside the limits, no number and NaN are refused."""
+        with pytest.raises(ValueError, match="Field `share` must be a number from 0 to 1, got"):
+            number("share", value, 0, 1)
+
+
+class TestOddNumber:
+    def test_even(self) -> None:
+        """An even number is refused with its neighbours."""
+        with pytest.raises(ValueError, match="must be odd for a median blur, got 4; try 3 or 5"):
+            odd_number("kernel_size", 4, "a median blur")
+
+
+class TestChoice:
+    def test_known(self) -> None:
+        """An option gives what it stands for."""
+        assert choice("mode", "b", {"a": 1, "b": 2}) == 2
+
+    @pytest.mark.parametrize("value", ["c", None, 1, ["a"]])
+    def test_unknown(self, value: Any) -> None:
+        """Anything else is refused with the options."""
+        with pytest.raises(ValueError, match="Field `mode` must be one of `a`, `b`, got"):
+            choice("mode", value, {"a": 1, "b": 2})

@@ -1,0 +1,133 @@
+"""Every example workflow runs as the README shows it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+
+from workflows import run_locally
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+RUNS = {
+    "clean_page": ["page"],
+    "coffee_colors": ["coffee"],
+    "count_coins": ["coins"],
+    "find_patch": ["astronaut"],
+    "panorama": ["motorcycle"],
+    "sharpness_gate": ["cat", "motorcycle"],
+    "tile_overview": ["motorcycle", "cat"],
+}
+
+
+def load(name: str) -> Any:
+    return json.loads((EXAMPLES / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def photographs(names: list[str]) -> list[np.ndarray]:
+    pictures = [cv2.imread(str(EXAMPLES / "images" / f"{name}.png")) for name in names]
+    assert all(picture is not None for picture in pictures)
+    return pictures
+
+
+def draw_discs(count: int, seed: int) -> np.ndarray:
+    """A 480 x 640 BGR scene of bright discs of radius 12 to 34 px, apart from each other, under a slope of light."""
+    random = np.random.default_rng(seed)
+    slope = np.linspace(20, 70, 640)[None, :] + random.normal(0, 4, (480, 640))
+    scene = np.repeat(np.clip(slope, 0, 255)[:, :, None], 3, axis=2).astype(np.uint8)
+    columns = 8
+    cells = random.permutation(columns * 6)[:count]
+    for cell in cells:
+        row, column = divmod(int(cell), columns)
+        center = (column * 80 + 40, row * 80 + 40)
+        radius = int(random.integers(12, 35))
+        grey = int(random.integers(140, 230))
+        cv2.circle(scene, center, radius, (grey, grey, grey), -1, cv2.LINE_AA)
+    return scene
+
+
+class TestExamples:
+    def test_every_example_file_is_in_the_table(self) -> None:
+        """An example that no test runs is found here; people.json needs models and has its own test."""
+        names = {path.stem for path in EXAMPLES.glob("*.json")} - {"people"}
+        assert names == set(RUNS)
+
+    @pytest.mark.parametrize("name", sorted(RUNS))
+    def test_runs_and_gives_json(self, name: str) -> None:
+        """Each example answers with one JSON object an image."""
+        results = run_locally(load(name), {"image": photographs(RUNS[name])}, serialize=True)
+        assert len(results) == len(RUNS[name])
+        json.dumps(results)
+
+    def test_readme_names_every_example(self) -> None:
+        """The table of the examples lists each workflow."""
+        text = (EXAMPLES / "README.md").read_text(encoding="utf-8")
+        assert all(f"{name}.json" in text for name in RUNS)
+
+
+class TestCountCoins:
+    def test_counts_the_coins_of_the_photograph(self) -> None:
+        """The photograph shows 24 coins."""
+        [result] = run_locally(load("count_coins"), {"image": photographs(["coins"])})
+        assert result["count"] == 24
+        assert len(result["areas"]) == 24
+        assert min(result["areas"]) > 500
+        assert result["annotated"].numpy_image.shape == (303, 384, 3)
+
+    @pytest.mark.parametrize("count", [5, 12, 40])
+    @pytest.mark.parametrize("seed", [1, 2, 3])
+    def test_counts_drawn_discs(self, count: int, seed: int) -> None:
+        """The same workflow with the same settings counts generated scenes."""
+        [result] = run_locally(load("count_coins"), {"image": draw_discs(count, seed)})
+        assert result["count"] == count
+
+    def test_an_empty_scene_has_none(self) -> None:
+        """A scene without light or objects gives zero, not an error."""
+        [result] = run_locally(load("count_coins"), {"image": np.zeros((120, 160, 3), np.uint8)})
+        assert result["count"] == 0
+        assert result["areas"] == []
+
+
+class TestControlFlow:
+    def test_sharp_and_soft_pictures_part_ways(self) -> None:
+        """In one batch each picture takes the branch its sharpness calls for, and both are shown."""
+        pictures = photographs(["cat", "motorcycle"])
+        soft, sharp = run_locally(load("sharpness_gate"), {"image": pictures})
+        assert soft["focus"] < 300 <= sharp["focus"]
+        assert soft["accepted"] is None
+        assert sharp["accepted"] is not None
+        assert soft["shown"] is not None
+        assert sharp["shown"] is not None
+
+
+class TestTileOverview:
+    def test_batch_of_two_sizes_is_ragged(self) -> None:
+        """Each image has its own tiles, collapsed to one mosaic an image."""
+        first, second = run_locally(
+            load("tile_overview"), {"image": photographs(["motorcycle", "cat"])}
+        )
+        assert len(first["tile_sharpness"]) > len(second["tile_sharpness"]) > 1
+        assert first["sharpest"] == max(first["tile_sharpness"])
+
+
+class TestFindPatch:
+    def test_finds_the_patch_where_it_was_cut(self) -> None:
+        """The template is cut at (110, 345) and found there with nearly full score."""
+        [result] = run_locally(
+            load("find_patch"), {"image": photographs(["astronaut"])}, serialize=True
+        )
+        assert result["centers"] == [[110, 345]]
+        assert result["predictions"]["predictions"][0]["confidence"] > 0.99
+
+
+class TestPanorama:
+    def test_gives_back_the_width_of_the_whole(self) -> None:
+        """Two overlapping crops stitch to (nearly) the picture they were cut from."""
+        [original] = photographs(["motorcycle"])
+        [result] = run_locally(load("panorama"), {"image": original})
+        width = result["panorama"].numpy_image.shape[1]
+        assert abs(width - original.shape[1]) <= 4

@@ -1,0 +1,111 @@
+"""Reads a workflow definition from an object, a file or JSON text. Checks only that it is JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from execution_engine.errors import Problem, WorkflowDefinitionError, WorkflowSyntaxError
+
+WorkflowSource = Mapping[str, Any] | str | PathLike[str]
+_CONTEXT = "workflow_compilation | workflow_definition_loading"
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedDefinition:
+    """A definition and where it came from.
+
+    Attributes:
+        definition: the JSON value; anything but an object is left for the compiler to report.
+        origin: the path of the file, empty when there was none.
+    """
+
+    definition: Any
+    origin: str = ""
+
+
+def load_definition(source: WorkflowSource) -> LoadedDefinition:
+    """The definition behind `source`.
+
+    Args:
+        source: the JSON object itself, the path of a file, or JSON text (told by its first
+            character `{`).
+
+    Raises:
+        WorkflowDefinitionError: the file cannot be read.
+        WorkflowSyntaxError: the text is no JSON; `.errors` says the line and column.
+        TypeError: `source` is none of these.
+    """
+    if isinstance(source, Mapping):
+        return LoadedDefinition(source)
+    if isinstance(source, str) and source.lstrip().startswith("{"):
+        return LoadedDefinition(_parse(source, "The workflow text"))
+    if isinstance(source, (str, PathLike)):
+        path = Path(fspath(source))
+        return LoadedDefinition(_parse(_read(path), str(path)), str(path))
+    raise TypeError(
+        f"a workflow is a JSON object, JSON text or the path of a file, got {type(source).__name__}"
+    )
+
+
+def _read(path: Path) -> str:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise WorkflowDefinitionError(
+            f"The workflow file '{path}' cannot be read: {reason}.", _CONTEXT, error
+        ) from error
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise WorkflowDefinitionError(
+            f"The workflow file '{path}' is not UTF-8 text (byte {error.start}); save it as UTF-8 "
+            "JSON.",
+            _CONTEXT,
+            error,
+        ) from error
+
+
+def _parse(text: str, what: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        detail = error.msg[0].lower() + error.msg[1:]
+        problem = Problem(
+            "invalid_json",
+            f"{what} is no JSON: line {error.lineno}, column {error.colno}: {detail}.",
+            "",
+            hint=_json_hint(text, error),
+        )
+        text_of_error = f"{problem.message}{f' ({problem.hint})' if problem.hint else ''}"
+        raise WorkflowSyntaxError(text_of_error, _CONTEXT, error, [problem]) from error
+    except RecursionError as error:
+        problem = Problem("invalid_json", f"{what} is nested too deep.", "")
+        raise WorkflowSyntaxError(problem.message, _CONTEXT, error, [problem]) from error
+
+
+def _json_hint(text: str, error: json.JSONDecodeError) -> str | None:
+    """The usual cause of a fault, told from the characters around it."""
+    if not text.strip():
+        return "the file is empty"
+    before, after = text[: error.pos].rstrip(), text[error.pos :].lstrip()
+    if after[:1] in ("}", "]") and before.endswith(","):
+        return "remove the comma before the closing bracket"
+    if before.endswith(",") and after[:1] in ("'", "}"):
+        return "names and text take double quotes"
+    if after[:1] == "'":
+        return "names and text take double quotes"
+    if after.startswith(("True", "False", "None")):
+        return "JSON writes true, false and null"
+    if after.startswith(("//", "#", "/*")):
+        return "JSON has no comments"
+    if error.msg.startswith("Expecting ',' delimiter"):
+        return "a comma or a closing bracket is missing before this place"
+    if not after:
+        return "the text ends early: a closing bracket or quote is missing"
+    return None

@@ -1,0 +1,105 @@
+"""`run_locally` and `compile_workflow`: one call from a workflow to its results. Holds the default
+session, the only object of this package that outlives a call.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from execution_engine.executor.limits import CancellationToken
+from execution_engine.executor.report import RunReport
+from execution_engine.plan import Plan
+from execution_engine.profiling import WorkflowsProfiler
+from workflows.loading import WorkflowSource
+from workflows.session import Session
+
+if TYPE_CHECKING:
+    from workflows.workflow import Workflow
+
+_default: Session | None = None
+_default_lock = threading.Lock()
+
+
+def default_session() -> Session:
+    """The session of calls that name none: made at the first call, with settings from the
+    environment. It is why a second call neither compiles nor loads a model again. After
+    `default_session().close()` the next call makes a new one.
+    """
+    global _default
+    with _default_lock:
+        if _default is None or _default.closed:
+            _default = Session()
+        return _default
+
+
+def compile_workflow(workflow: WorkflowSource | Workflow, session: Session | None = None) -> Plan:
+    """The plan of a workflow, checked and ready to run.
+
+    Args:
+        workflow: a JSON object, JSON text, the path of a file, or a `Workflow`.
+        session: whose blocks and plans to use; `default_session()` when None.
+
+    Raises:
+        WorkflowCompilerError: the definition has problems, all of them in `.errors`.
+        NotSupportedExecutionEngineError: it asks for another engine version.
+    """
+    return (session or default_session()).compile(workflow)
+
+
+def run_locally(
+    workflow: WorkflowSource | Workflow,
+    inputs: Mapping[str, Any],
+    *,
+    session: Session | None = None,
+    serialize: bool = False,
+    max_concurrent_steps: int = 1,
+    deadline: float | None = None,
+    cancellation: CancellationToken | None = None,
+    report: RunReport | None = None,
+    profiler: WorkflowsProfiler | None = None,
+    init_parameters: Mapping[str, Any] | None = None,
+) -> list[dict[str, Any]]:
+    """Runs a workflow in this process with fresh block state.
+
+    Example:
+        results = run_locally("workflow.json", {"image": "street.jpg", "confidence": 0.4})
+
+    Args:
+        workflow: a JSON object, JSON text, the path of a file, or a `Workflow`.
+        inputs: values of the workflow's inputs by name. An image is a uint8 array (h, w, 3) BGR or
+            (h, w), encoded bytes, a path, base64 text, a `WorkflowImageData`, or a list of these.
+            Never changed.
+        session: whose blocks, plans, models and settings to use; `default_session()` when None.
+        serialize: give JSON data instead of Python objects.
+        max_concurrent_steps: how many independent steps may run at the same time.
+        deadline: seconds the run may take; checked before every call of a block.
+        cancellation: lets another thread stop the run before its next call of a block.
+        report: filled with the calls of each step and what was skipped and why.
+        profiler: records where the time went.
+        init_parameters: constructor arguments of blocks, as `source.name` or `name`.
+
+    Returns:
+        One object an element of the batch, with one member a declared output.
+
+    Raises:
+        WorkflowCompilerError: the definition has problems, all of them in `.errors`.
+        RuntimeInputError: a value does not fit the declared inputs.
+        StepExecutionError: the code of a block raised.
+        RunDeadlineExceededError, RunCancelledError: the run was stopped.
+    """
+    engine = (session or default_session()).engine(
+        workflow,
+        max_concurrent_steps=max_concurrent_steps,
+        init_parameters=init_parameters,
+        profiler=profiler,
+    )
+    with engine:
+        return engine.run(
+            inputs,
+            serialize_results=serialize,
+            deadline=deadline,
+            cancellation=cancellation,
+            report=report,
+        )

@@ -1,0 +1,106 @@
+"""`WeftlensSettings`: what a host permits and how much it spends. Reads the environment only when
+an object is made; nothing here acts on a setting.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import Field, PositiveFloat, PositiveInt, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from execution_engine.errors import WorkflowEnvironmentConfigurationError
+from execution_engine.images.codec import DEFAULT_MAX_PIXELS
+
+ENVIRONMENT_PREFIX = "WEFTLENS_"
+
+
+class WeftlensSettings(BaseSettings):
+    """Settings of a session. Values given by name win over environment variables `WEFTLENS_<NAME>`.
+
+    In-process use is trusted as far as the caller himself is: he names image files and model files.
+    Whatever a workflow definition could use against its host is off.
+    """
+
+    model_config = SettingsConfigDict(env_prefix=ENVIRONMENT_PREFIX, extra="forbid", frozen=True)
+
+    allow_local_images: bool = Field(
+        True, description="Read image inputs that are given as paths of this machine."
+    )
+    allow_image_urls: bool = Field(
+        False, description="Fetch image inputs given as http(s) addresses; public addresses only."
+    )
+    image_url_max_bytes: PositiveInt = Field(
+        50 * 1024 * 1024, description="Largest body fetched from an address, in bytes."
+    )
+    image_url_timeout: PositiveFloat = Field(
+        10.0, description="Seconds a fetch may take in all, redirects among it."
+    )
+    max_image_pixels: PositiveInt = Field(
+        DEFAULT_MAX_PIXELS, description="Largest height times width of an image that is decoded."
+    )
+    allow_access_to_file_system: bool = Field(
+        False, description="Let steps write files of this machine."
+    )
+    allowed_write_directory: Path | None = Field(
+        None, description="The only folder steps may write to; any folder when not set."
+    )
+    allow_access_to_environmental_variables: bool = Field(
+        False, description="Let steps read environment variables of this process."
+    )
+    allow_custom_python: bool = Field(
+        False, description="Run Python code that a workflow definition carries."
+    )
+    plan_cache_size: PositiveInt = Field(256, description="Compiled workflows kept.")
+    model_directories: tuple[Path, ...] = Field(
+        (), description="Folders with model packages as <folder>/<name>/<version>."
+    )
+    allow_model_paths: bool = Field(True, description="Accept paths of this machine as model ids.")
+    max_model_bytes: PositiveInt | None = Field(
+        None, description="Limit on the memory of all loaded models, in bytes."
+    )
+    device: str = Field("cpu", description="Where models run: cpu, cuda or cuda:<n>.")
+
+
+def read_settings() -> WeftlensSettings:
+    """The settings of this process's environment.
+
+    Raises:
+        WorkflowEnvironmentConfigurationError: a variable has a value its setting does not take.
+    """
+    try:
+        return WeftlensSettings()  # type: ignore[call-arg]  # every field has a default
+    except ValidationError as error:
+        faults = "; ".join(
+            f"{ENVIRONMENT_PREFIX}{str(detail['loc'][0]).upper()} is {detail['input']!r}: "
+            f"{detail['msg'][0].lower()}{detail['msg'][1:]}"
+            for detail in error.errors(include_url=False)
+        )
+        raise WorkflowEnvironmentConfigurationError(
+            f"The environment has settings that cannot be used: {faults}.",
+            context="settings",
+            inner_error=error,
+        ) from error
+    except ValueError as error:  # a list or path variable that is no JSON
+        raise WorkflowEnvironmentConfigurationError(
+            f"The environment has settings that cannot be read: {error}.",
+            context="settings",
+            inner_error=error,
+        ) from error
+
+
+def unknown_variables(environment: Mapping[str, str] | None = None) -> list[str]:
+    """Names of variables with our prefix that are no setting, such as misspelt ones.
+
+    Args:
+        environment: variables to look at; those of the process when None.
+    """
+    known = {f"{ENVIRONMENT_PREFIX}{name}".upper() for name in WeftlensSettings.model_fields}
+    variables = os.environ if environment is None else environment
+    return sorted(
+        name
+        for name in variables
+        if name.upper().startswith(ENVIRONMENT_PREFIX) and name.upper() not in known
+    )

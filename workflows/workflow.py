@@ -1,0 +1,118 @@
+"""`Workflow`: a definition to look at, check and draw. Running it is done by `running`."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from execution_engine.compiler.compiler import compile_definition
+from execution_engine.errors import Problem
+from workflows.inspection import Inspection, MissingBlock, inspect_definition, missing_blocks
+from workflows.loading import WorkflowSource, load_definition
+
+if TYPE_CHECKING:
+    from workflows.interface import Interface
+    from workflows.session import Session
+
+DrawingFormat = Literal["svg", "dot", "mermaid"]
+
+
+class Workflow:
+    """A workflow definition.
+
+    A definition with unknown or missing blocks can be loaded, described and drawn; only running it
+    is refused.
+
+    Example:
+        workflow = Workflow.load("workflow.json")
+        for problem in workflow.check():
+            print(problem)
+
+    Args:
+        definition: the JSON object; a copy is kept.
+        origin: path of the file it came from.
+        session: whose blocks it is held against; the default session when None.
+    """
+
+    def __init__(
+        self, definition: Mapping[str, Any], *, origin: str = "", session: Session | None = None
+    ) -> None:
+        self.definition: Mapping[str, Any] = copy.deepcopy(definition)
+        self.origin = origin
+        self._session = session
+
+    @classmethod
+    def load(cls, source: WorkflowSource, *, session: Session | None = None) -> Workflow:
+        """The workflow of a JSON object, a file or JSON text.
+
+        Raises:
+            WorkflowDefinitionError: the file cannot be read.
+            WorkflowSyntaxError: the text is no JSON.
+        """
+        loaded = load_definition(source)
+        return cls(loaded.definition, origin=loaded.origin, session=session)
+
+    @property
+    def name(self) -> str:
+        """What to call the workflow: the name of its file, else "workflow"."""
+        return Path(self.origin).name or "workflow"
+
+    def check(self) -> list[Problem]:
+        """Every problem of the definition at once; an empty list for a good one."""
+        return list(self._inspection.problems)
+
+    def missing_blocks(self) -> list[MissingBlock]:
+        """Every block type that is not there, with the steps that use it and the plug-in it names."""
+        return missing_blocks(self._inspection, self._registry)
+
+    def interface(self) -> Interface:
+        """The inputs and outputs with their kinds; `*` where they cannot be known."""
+        from workflows.interface import describe_interface
+
+        return describe_interface(self._inspection, self._registry.codecs)
+
+    def describe(self) -> str:
+        """Inputs, steps in the order they run, outputs, missing blocks and problems, as text."""
+        from workflows.description import describe_workflow
+
+        plan = None
+        if not self._inspection.problems:
+            plan = compile_definition(self.definition, self._registry)
+        return describe_workflow(
+            self.name, self._inspection, self.interface(), self.missing_blocks(), plan
+        )
+
+    def draw(self, format: DrawingFormat = "svg") -> str:
+        """The graph of the workflow as the text of a picture.
+
+        Args:
+            format: `svg`, `dot` (Graphviz) or `mermaid`.
+
+        Raises:
+            ValueError: the format is none of these.
+        """
+        from workflows.drawing import draw_workflow
+
+        return draw_workflow(self._inspection, self.name, format)
+
+    def to_dict(self) -> dict[str, Any]:
+        """A copy of the JSON object."""
+        return dict(copy.deepcopy(self.definition))
+
+    def __repr__(self) -> str:
+        return f"<Workflow {self.name}: {len(self._inspection.steps)} steps>"
+
+    @property
+    def _registry(self) -> Any:
+        if self._session is None:
+            from workflows.running import default_session
+
+            self._session = default_session()
+        return self._session.registry
+
+    @cached_property
+    def _inspection(self) -> Inspection:
+        return inspect_definition(self.definition, self._registry)
