@@ -62,10 +62,11 @@ class ArgumentPlan:
         value: the value, when the field is one reference.
         template: the list or object as written, when references are inside it.
         parts: (position, value) of each reference inside the template.
-        cast: whether one value is handed over as a batch.
-        cast_axis: axis along which a cast value is repeated; `SINGLE` for a batch of one.
+        cast: whether single values are handed over as batches.
+        cast_axis: axis along which a cast value is repeated; `SINGLE` when the step has no batch.
+        cast_wraps: batches of one put round a cast value below that axis.
+        cast_keys: positions of the literals inside the template that are cast.
         constant: the literal to cast, when there is no reference at all.
-        private: whether the block gets a copy of its own because it writes in place.
     """
 
     name: str
@@ -74,8 +75,16 @@ class ArgumentPlan:
     parts: tuple[tuple[int | str, ValuePlan], ...] = ()
     cast: bool = False
     cast_axis: int = SINGLE
+    cast_wraps: int = 0
+    cast_keys: tuple[int | str, ...] = ()
     constant: Any = None
-    private: bool = False
+
+    @property
+    def values(self) -> tuple[ValuePlan, ...]:
+        """Every value the argument is made of."""
+        if self.value is not None:
+            return (self.value,)
+        return tuple(part for _, part in self.parts)
 
 
 @dataclass(frozen=True, slots=True)

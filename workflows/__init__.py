@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from execution_engine.executor.limits import CancellationToken
     from execution_engine.executor.report import RunReport
     from execution_engine.profiling import ChromeTraceProfiler
-    from workflows.definition_schema import definition_schema
     from workflows.running import compile_workflow, default_session, run_locally
     from workflows.session import Session
     from workflows.settings import WeftlensSettings
@@ -31,7 +30,6 @@ _PLACES = {
     "WorkflowError": "execution_engine.errors",
     "compile_workflow": "workflows.running",
     "default_session": "workflows.running",
-    "definition_schema": "workflows.definition_schema",
     "run_locally": "workflows.running",
 }
 
@@ -46,7 +44,6 @@ __all__ = [
     "WorkflowError",
     "compile_workflow",
     "default_session",
-    "definition_schema",
     "run_locally",
 ]
 

@@ -40,8 +40,8 @@ class StepView:
         name: name of the step.
         type: block type as written, empty when there is none.
         title: name of the block for people, empty when unknown.
-        status: `ok`; `faulty` (the block is there, the step has problems); `not_in_build` (the block
-            is known by name only); `unknown`.
+        status: `ok`; `faulty` (the block is there, the step has problems); `not_in_build` (the
+            block is known by name only); `unknown`.
         fields: the fields as written, without `type` and `name`.
         outputs: names and kinds of the outputs; None when they cannot be known.
         where: JSON pointer.
@@ -71,6 +71,7 @@ class MissingBlock:
         type: the type id as written.
         steps: names of the steps that use it.
         plugin: prefix of the type id, which names the plug-in that had it; empty when it has none.
+        plugin_installed: whether blocks with that prefix are there.
         known: whether the block is known by name, only not part of this build.
         nearest: known types that look most like it.
     """
@@ -78,6 +79,7 @@ class MissingBlock:
     type: str
     steps: tuple[str, ...]
     plugin: str
+    plugin_installed: bool
     known: bool
     nearest: tuple[str, ...]
 
@@ -85,8 +87,8 @@ class MissingBlock:
         steps = f"step{'s' if len(self.steps) > 1 else ''} {', '.join(self.steps)}"
         if self.known:
             reason = "known by name, not in this build"
-        elif self.plugin:
-            reason = f"unknown; the plug-in '{self.plugin}' has, or had, it"
+        elif self.plugin and not self.plugin_installed:
+            reason = f"unknown; its plug-in '{self.plugin}' is not installed"
         else:
             reason = "unknown"
         near = f"; nearest: {', '.join(self.nearest)}" if self.nearest else ""
@@ -179,19 +181,26 @@ def missing_blocks(inspection: Inspection, registry: BlockRegistry) -> list[Miss
     for step in inspection.steps:
         if step.type and step.status in ("not_in_build", "unknown"):
             users.setdefault(step.type, []).append(step.name)
+    installed = {_prefix(type_id) for type_id in registry.specs}
     missing = []
     for type_id, steps in users.items():
         known = registry.known(type_id) is not None
+        plugin = _prefix(type_id)
         missing.append(
             MissingBlock(
                 type_id,
                 tuple(steps),
-                type_id.split("/", 1)[0] if "/" in type_id else "",
+                plugin,
+                plugin in installed,
                 known,
                 () if known else tuple(registry.nearest_types(type_id)),
             )
         )
     return missing
+
+
+def _prefix(type_id: str) -> str:
+    return type_id.split("/", 1)[0] if "/" in type_id else ""
 
 
 def _references_in(value: Any) -> Iterator[Reference]:

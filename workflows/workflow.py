@@ -6,9 +6,8 @@ import copy
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
-from execution_engine.compiler.compiler import compile_definition
 from execution_engine.errors import Problem
 from workflows.inspection import Inspection, MissingBlock, inspect_definition, missing_blocks
 from workflows.loading import WorkflowSource, load_definition
@@ -65,14 +64,14 @@ class Workflow:
         return list(self._inspection.problems)
 
     def missing_blocks(self) -> list[MissingBlock]:
-        """Every block type that is not there, with the steps that use it and the plug-in it names."""
-        return missing_blocks(self._inspection, self._registry)
+        """Every block type that is not there, with its steps and the plug-in it names."""
+        return missing_blocks(self._inspection, self._home.registry)
 
     def interface(self) -> Interface:
         """The inputs and outputs with their kinds; `*` where they cannot be known."""
         from workflows.interface import describe_interface
 
-        return describe_interface(self._inspection, self._registry.codecs)
+        return describe_interface(self._inspection, self._home.registry.codecs)
 
     def describe(self) -> str:
         """Inputs, steps in the order they run, outputs, missing blocks and problems, as text."""
@@ -80,7 +79,7 @@ class Workflow:
 
         plan = None
         if not self._inspection.problems:
-            plan = compile_definition(self.definition, self._registry)
+            plan = self._home.plans.get(self.definition)
         return describe_workflow(
             self.name, self._inspection, self.interface(), self.missing_blocks(), plan
         )
@@ -100,19 +99,19 @@ class Workflow:
 
     def to_dict(self) -> dict[str, Any]:
         """A copy of the JSON object."""
-        return dict(copy.deepcopy(self.definition))
+        return cast("dict[str, Any]", copy.deepcopy(self.definition))
 
     def __repr__(self) -> str:
-        return f"<Workflow {self.name}: {len(self._inspection.steps)} steps>"
+        return f"<Workflow {self.name}>"
 
-    @property
-    def _registry(self) -> Any:
-        if self._session is None:
-            from workflows.running import default_session
+    @cached_property
+    def _home(self) -> Session:
+        if self._session is not None:
+            return self._session
+        from workflows.running import default_session
 
-            self._session = default_session()
-        return self._session.registry
+        return default_session()
 
     @cached_property
     def _inspection(self) -> Inspection:
-        return inspect_definition(self.definition, self._registry)
+        return inspect_definition(self.definition, self._home.registry)

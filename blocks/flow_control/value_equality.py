@@ -1,4 +1,4 @@
-"""Whether two values of any kind that travels between steps are the same. Looks into containers, arrays and images."""
+"""Whether two values that travel between steps are the same. Knows no gates."""
 
 from __future__ import annotations
 

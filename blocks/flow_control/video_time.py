@@ -1,4 +1,4 @@
-"""What time-based gates know of videos: which video an image belongs to, the time in it, and state kept per video.
+"""What gates know of videos: which one an image belongs to, its time, and state for each.
 
 No block may live here.
 """
@@ -25,7 +25,8 @@ class Moment:
     """A point in time on one of three clocks; moments of different clocks cannot be compared.
 
     Attributes:
-        clock: `frames` (frame number over frame rate), `timestamps` (when frames were taken) or `host` (monotonic).
+        clock: `frames` (frame number over frame rate), `timestamps` (when frames were taken) or
+            `host` (monotonic).
         seconds: position on that clock.
     """
 
@@ -33,15 +34,15 @@ class Moment:
     seconds: float
 
     def distance(self, other: Moment) -> float | None:
-        """Seconds between two moments whatever their order, None when they are of different clocks."""
+        """Seconds between two moments in any order, None when they are of different clocks."""
         return abs(self.seconds - other.seconds) if self.clock == other.clock else None
 
 
 def moment_of(frame: WorkflowImageData | None) -> Moment:
     """The time of a frame; the host's clock without a frame or for an image that is no frame.
 
-    Frames of a file, and numbered frames of an unknown source, are timed by `frame_number / fps`; frames of a live
-    source, whose declared rate says little about time, by their timestamp.
+    Frames of a file, and numbered frames of an unknown source, are timed by `frame_number / fps`;
+    frames of a live source, whose declared rate says little about time, by their timestamp.
     """
     if frame is None or not frame.has_video_metadata:
         return Moment("host", time.monotonic())
@@ -55,7 +56,7 @@ def moment_of(frame: WorkflowImageData | None) -> Moment:
 
 
 def video_of(frame: WorkflowImageData | None) -> str | None:
-    """Identifier of the video a frame or a crop of it belongs to, None for an image that names no video."""
+    """Identifier of the video a frame, or a crop of it, belongs to; None for other images."""
     if frame is None or not frame.has_video_metadata:
         return None
     return frame.video_metadata.video_identifier.split(CROP_SUFFIX, 1)[0]
@@ -78,7 +79,10 @@ class PerVideo(Generic[T]):
     def replace_if(
         self, video: str | None, value: T, condition: Callable[[T | None], bool]
     ) -> bool:
-        """Stores `value` if `condition` holds for the stored one (None when there is none); says whether it did."""
+        """Stores `value` if `condition` holds for the stored one, and says whether it did.
+
+        The condition gets None when nothing is stored.
+        """
         with self._lock:
             replaced = condition(self._values.get(video))
             if replaced:

@@ -1,4 +1,7 @@
-"""Text with `{{ $parameters.name }}` places, as messages of sinks and drawn text use it. Computes no values."""
+"""Text with `{{ $parameters.name }}` places, as messages and drawn text use it.
+
+Values are computed elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ PLACE = re.compile(r"\{\{\s*\$parameters\.(\w+)\s*\}\}")
 def fill_message(text: str, parameters: Mapping[str, Any]) -> str:
     """The text with every place filled with the text of its parameter.
 
-    A place whose parameter is not given stays as it is, so that a reader of the message sees what is missing.
+    A place whose parameter is not given stays as it is, so that a reader sees what is missing.
     """
     return PLACE.sub(
         lambda place: str(parameters[place[1]]) if place[1] in parameters else place[0], text

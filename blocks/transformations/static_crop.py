@@ -1,4 +1,4 @@
-"""What the crops at a fixed place share: cutting a rectangle out of an image. No block may live here."""
+"""Cutting a rectangle at a fixed place out of an image. No block may live here."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def crop_around(
     height: int,
     crop_prefix: str,
 ) -> WorkflowImageData | None:
-    """The rectangle of an image around a point, clipped to the image; None when nothing of it lies inside.
+    """The rectangle of an image around a point, clipped to it; None when nothing lies inside.
 
-    A side of odd length lies with its middle pixel on the centre or, by rounding half to even, one before it.
+    The first pixel of a side is the centre less half the side, rounded half to even.
 
     Args:
         image: image to cut from.
@@ -32,7 +32,7 @@ def crop_around(
     """
     if width < 1 or height < 1:
         raise ValueError(
-            f"a crop needs a width and a height of at least 1 px, got width={width}, height={height}"
+            f"a crop must be at least 1 px wide and high, got width={width}, height={height}"
         )
     image_height, image_width = image.size
     left = round(x_center - width / 2)

@@ -25,7 +25,7 @@ def parse_colour(text: str) -> Bgr:
     """(blue, green, red), 0 to 255 each, of a colour given as text.
 
     Args:
-        text: `#rrggbb`, `#rgb`, `rgb(r, g, b)`, `bgr(b, g, r)` or one of `NAMED_COLOURS` in any case.
+        text: `#rrggbb`, `#rgb`, `rgb(r, g, b)`, `bgr(b, g, r)` or a name of `NAMED_COLOURS`.
 
     Raises:
         ValueError: the text is none of these.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from execution_engine.block_api.spec import BlockSpec
 from execution_engine.compiler.graph import DataEdge, Graph, GraphNode
@@ -27,6 +28,15 @@ Lineage = tuple[str, ...]
 ROOT_LEVEL = "<workflow_input>"
 
 
+class Cast(NamedTuple):
+    """How single values become batches: the lineage they are repeated along, and how many batches of
+    one are put round each below it.
+    """
+
+    lineage: Lineage
+    wraps: int
+
+
 @dataclass(slots=True)
 class StepFlow:
     """How one step consumes and produces batches.
@@ -35,15 +45,14 @@ class StepFlow:
         execution: lineage of one call's index; `()` for steps that run once.
         outputs: lineage of the outputs.
         edges: lineage of the source of each data edge, in the order of `GraphNode.data`.
-        casts: fields whose single value is handed over as a batch, with the lineage it is repeated
-            along.
+        casts: fields whose single values are handed over as batches.
         controlled: whether the lineage of a gate, not of data, decides how often the step runs.
     """
 
     execution: Lineage
     outputs: Lineage
     edges: list[Lineage]
-    casts: dict[str, Lineage] = field(default_factory=dict)
+    casts: dict[str, Cast] = field(default_factory=dict)
     controlled: bool = False
 
 
@@ -123,7 +132,7 @@ class _StepTracer:
         if self.spec.output_offset > 0:
             outputs = (*reference, f"$steps.{self.node.step.name}")
         return StepFlow(
-            execution, outputs, edges, self._casts(reference, bool(batch_edges)), controlled
+            execution, outputs, edges, self._casts(reference), controlled
         )
 
     def _source_lineage(self, edge: DataEdge) -> Lineage:
@@ -180,10 +189,7 @@ class _StepTracer:
                 hint="bring the values to one depth, for example with a dimension collapse step",
             )
             return None
-        depth = next(iter(depths))
-        if depth < 0:
-            return None
-        return self._common_lineage(batch_edges, depth)
+        return self._common_lineage(batch_edges, next(iter(depths)))
 
     def _common_lineage(
         self, batch_edges: list[tuple[StepReference, Lineage]], depth: int
@@ -227,27 +233,34 @@ class _StepTracer:
             return False
         return True
 
-    def _casts(self, reference: Lineage, has_batches: bool) -> dict[str, Lineage]:
-        """Fields that only take batches but are given one value."""
-        batch_fields = {
-            edge.reference.field for edge in self.node.data if self._source_lineage(edge)
-        }
+    def _casts(self, reference: Lineage) -> dict[str, Cast]:
+        """Fields that only take batches but are given single values, wholly or in part."""
+        batch_fields: set[str] = set()
+        containers: set[str] = set()
+        deepest = reference
+        for edge in self.node.data:
+            lineage = self._source_lineage(edge)
+            if edge.reference.key is not None:
+                containers.add(edge.reference.field)
+            elif lineage:
+                batch_fields.add(edge.reference.field)
+            deepest = max(deepest, lineage, key=len)
         manifest = self.node.step.manifest
         assert manifest is not None
-        casts: dict[str, Lineage] = {}
-        deepest = max(
-            (lineage for edge in self.node.data if (lineage := self._source_lineage(edge))),
-            key=len,
-            default=reference,
-        )
+        called_with_batches = self.spec.accepts_batch_input or self.spec.output_offset < 0
+        casts: dict[str, Cast] = {}
         for name in self.spec.accepts_batches | self.spec.auto_batch_cast:
-            if name in batch_fields or getattr(manifest, name) is None:
+            below = self.spec.input_offsets.get(name, 0)
+            if name in batch_fields or not (called_with_batches or below):
                 continue
-            if has_batches:
-                depth = len(reference) + self.spec.input_offsets.get(name, 0)
-                casts[name] = deepest[:depth]
-            else:
-                casts[name] = reference
+            if name not in containers and getattr(manifest, name) is None:
+                continue
+            depth = len(reference) + below
+            support = deepest[:depth]
+            wraps = depth - len(support)
+            if not support and self.spec.accepts_batch_input:
+                wraps += 1
+            casts[name] = Cast(support, wraps)
         return casts
 
     def _add(

@@ -266,12 +266,13 @@ def _add_control_edge(
         )
     elif item.reference.text in node.targets:
         node.complete = False
+        if problems.mentions(item.where.rpartition("/")[0]):
+            return  # a block that forbids this itself has refused the field as a whole
         problems.add(
             ExecutionGraphStructureError,
             "duplicated_control_target",
             f"Step '{name}' names {item.reference.text} as a target more than once; a step can be "
-            "gated only once by "
-            "the same control step.",
+            "gated only once by the same control step.",
             item.where,
             block_id=name,
             block_type=node.step.declaration.type,

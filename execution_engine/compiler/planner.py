@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
+from execution_engine.block_api.spec import FieldSpec
 from execution_engine.compiler.dataflow import (
     ROOT_LEVEL,
     Lineage,
@@ -132,20 +134,22 @@ class _Planner:
         constants: dict[str, Any] = {}
         arguments: list[ArgumentPlan] = []
         values = manifest.__dict__
-        for name in spec.fields:
+        for name, field in spec.fields.items():
             if name in edges:
                 arguments.append(self._plan_argument(node, flow, name, edges[name]))
             elif name in flow.casts:
+                cast = flow.casts[name]
                 arguments.append(
                     ArgumentPlan(
                         name,
                         cast=True,
-                        cast_axis=self._axis(flow.casts[name]),
-                        constant=_literal(values[name]),
+                        cast_axis=self._axis(cast.lineage),
+                        cast_wraps=cast.wraps,
+                        constant=_literal(field, values[name]),
                     )
                 )
             else:
-                constants[name] = _literal(values[name])
+                constants[name] = _literal(field, values[name])
         axis = self._axis(flow.execution)
         if axis == SINGLE:
             mode = ONCE
@@ -189,26 +193,32 @@ class _Planner:
     ) -> ArgumentPlan:
         spec, manifest = node.step.spec, node.step.manifest
         assert spec is not None
-        cast = name in flow.casts
-        cast_axis = self._axis(flow.casts[name]) if cast else SINGLE
-        private = name in spec.written_in_place
+        field = spec.fields[name]
+        cast = flow.casts.get(name)
+        argument = ArgumentPlan(
+            name,
+            cast=cast is not None,
+            cast_axis=SINGLE if cast is None else self._axis(cast.lineage),
+            cast_wraps=0 if cast is None else cast.wraps,
+        )
         first = edges[0][0]
         if first.reference.key is None:
-            value = self._value(node, first, edges[0][1], spec.fields[name].accepts_literal)
-            return ArgumentPlan(name, value=value, cast=cast, cast_axis=cast_axis, private=private)
-        raw = getattr(manifest, name)
-        template: Any
-        if isinstance(raw, dict):
-            template = {key: _literal(item) for key, item in raw.items()}
-        else:
-            template = [_literal(item) for item in raw]
-        parts = tuple(
-            (edge.reference.key, self._value(node, edge, lineage, False))
+            value = self._value(node, first, edges[0][1], field.accepts_literal)
+            return replace(argument, value=value)
+        literal = _literal(field, getattr(manifest, name))
+        template = literal if isinstance(literal, dict) else list(literal)
+        parts = {
+            edge.reference.key: self._value(node, edge, lineage, False)
             for edge, lineage in edges
             if edge.reference.key is not None
-        )
-        return ArgumentPlan(
-            name, template=template, parts=parts, cast=cast, cast_axis=cast_axis, private=private
+        }
+        keys: Iterable[int | str] = template if isinstance(template, dict) else range(len(template))
+        literals = (key for key in keys if key not in parts and template[key] is not None)
+        return replace(
+            argument,
+            template=template,
+            parts=tuple(parts.items()),
+            cast_keys=() if cast is None else tuple(literals),
         )
 
     def _value(self, node: GraphNode, edge: DataEdge, lineage: Lineage, checked: bool) -> ValuePlan:
@@ -264,10 +274,15 @@ class _Planner:
         )
 
 
-def _literal(value: Any) -> Any:
-    """A literal of a step as `run` gets it: the escape for a leading dollar sign taken off."""
+def _literal(field: FieldSpec, value: Any) -> Any:
+    """A literal of a step as `run` gets it: where a reference could stand, the escape for a leading
+    dollar sign is taken off.
+    """
+    containers = {reference.container for reference in field.references}
     if isinstance(value, str):
-        return unescape(value)
-    if type(value) is list and any(isinstance(item, str) for item in value):
-        return [unescape(item) for item in value]
+        return unescape(value) if None in containers else value
+    if isinstance(value, (list, tuple)) and "list" in containers:
+        return type(value)(unescape(item) for item in value)
+    if isinstance(value, dict) and "dict" in containers:
+        return {key: unescape(item) for key, item in value.items()}
     return value

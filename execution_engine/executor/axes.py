@@ -54,3 +54,12 @@ class Axis:
         assert self.parent is not None
         above = self.parent.spread(column, ancestor)
         return [above[owner] for owner in self.owners]
+
+    def descends_from(self, candidate: Axis) -> bool:
+        """Whether `candidate` is this axis or one above it."""
+        current: Axis | None = self
+        while current is not None:
+            if current is candidate:
+                return True
+            current = current.parent
+        return False

@@ -57,9 +57,7 @@ class ThreadBudget:
         with self._changed:
             self._waiting.append(ticket)
             try:
-                self._changed.wait_for(
-                    lambda: self._waiting[0] is ticket and self._free >= wanted
-                )
+                self._changed.wait_for(lambda: self._waiting[0] is ticket and self._free >= wanted)
                 self._free -= wanted
             finally:
                 self._waiting.remove(ticket)

@@ -59,9 +59,7 @@ class TorchScriptBackend:
         sides = (size.height, size.width) if size else (None, None)
         batch = package.inference.forward_pass.static_batch_size
         channels = network.input_channels
-        shape = (
-            (batch, channels, *sides) if network.layout == "nchw" else (batch, *sides, channels)
-        )
+        shape = (batch, channels, *sides) if network.layout == "nchw" else (batch, *sides, channels)
         self.input = TensorSpec("input", shape, np.dtype(network.dtype))
         self.outputs: tuple[TensorSpec, ...] = ()
         self.threads = int(self._torch.get_num_threads()) if options.device == "cpu" else 1

@@ -102,9 +102,7 @@ _INSTANCE_SEGMENTERS = (
 # Behind the class scores of a row stand x, y and confidence of each point.
 _KEYPOINT_DETECTORS = (
     replace(_ANCHOR_FREE, task=Task.KEYPOINT_DETECTION, point_values=3),
-    replace(
-        _END_TO_END, architectures=("yolo26",), task=Task.KEYPOINT_DETECTION, point_values=3
-    ),
+    replace(_END_TO_END, architectures=("yolo26",), task=Task.KEYPOINT_DETECTION, point_values=3),
 )
 
 _WHOLE_IMAGE = (

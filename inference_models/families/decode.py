@@ -122,9 +122,7 @@ def _decode_rows(raw: Mapping[str, np.ndarray], context: DecodeContext) -> Candi
     rows = np.flatnonzero(context.passes(scores, context.thresholds.min()) & (scores > 0))
     class_ids = predictions[rows, _BOX_VALUES + 1].astype(np.int64)
     _require_known_classes(class_ids, context)
-    return _above_threshold(
-        predictions[rows, :_BOX_VALUES], scores[rows], class_ids, rows, context
-    )
+    return _above_threshold(predictions[rows, :_BOX_VALUES], scores[rows], class_ids, rows, context)
 
 
 def _decode_queries(raw: Mapping[str, np.ndarray], context: DecodeContext) -> Candidates:

@@ -33,7 +33,7 @@ _DETECTION = _PRE_PROCESSING | {
 PARAMETERS_OF_TASK: Mapping[Task, frozenset[str]] = {
     Task.OBJECT_DETECTION: _DETECTION,
     Task.INSTANCE_SEGMENTATION: _DETECTION | {"masks_resolution_factor"},
-    Task.KEYPOINT_DETECTION: _DETECTION,
+    Task.KEYPOINT_DETECTION: _DETECTION | {"keypoint_confidence"},
     Task.SEMANTIC_SEGMENTATION: _PRE_PROCESSING | {"confidence"},
     Task.CLASSIFICATION: _PRE_PROCESSING,
     Task.MULTI_LABEL_CLASSIFICATION: _PRE_PROCESSING | {"confidence"},
@@ -52,6 +52,7 @@ class InferenceParameters:
         class_agnostic_nms: whether boxes of different classes suppress each other.
         class_filter: names of the classes to report; a name the model does not have matches nothing.
         masks_resolution_factor: 0 for masks on the network's own grid, 1 for the image's, between for between.
+        keypoint_confidence: a point counts as visible when its confidence is above this, 0..1.
         disable_static_crop: look at the whole image although the package crops it.
         disable_grayscale: keep the colours although the package drops them.
         disable_contrast_enhancement: leave the contrast although the package enhances it.
@@ -67,6 +68,7 @@ class InferenceParameters:
     class_agnostic_nms: bool | None = None
     class_filter: tuple[str, ...] | None = None
     masks_resolution_factor: float | None = None
+    keypoint_confidence: float | None = None
     disable_static_crop: bool | None = None
     disable_grayscale: bool | None = None
     disable_contrast_enhancement: bool | None = None
@@ -74,7 +76,7 @@ class InferenceParameters:
     def __post_init__(self) -> None:
         if self.confidence not in (None, "best", "default"):
             self._set("confidence", _fraction("confidence", self.confidence))
-        for name in ("iou_threshold", "masks_resolution_factor"):
+        for name in ("iou_threshold", "masks_resolution_factor", "keypoint_confidence"):
             value = getattr(self, name)
             if value is not None:
                 self._set(name, _fraction(name, value))
@@ -146,6 +148,7 @@ class ParameterDefaults:
     max_candidates: int = 3000
     class_agnostic_nms: bool = False
     masks_resolution_factor: float = 1.0
+    keypoint_confidence: float = 0.0
 
     def with_changes(self, **changes: Any) -> ParameterDefaults:
         """The defaults with some of them changed."""

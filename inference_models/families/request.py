@@ -50,6 +50,7 @@ class Request:
         class_agnostic_nms: whether classes suppress each other.
         wanted: (classes of the model,) bool, the classes to report; None for all.
         masks_resolution_factor: 0 for the network's mask grid, 1 for the image's size.
+        keypoint_confidence: confidence above which a point is visible.
     """
 
     thresholds: np.ndarray
@@ -59,6 +60,7 @@ class Request:
     class_agnostic_nms: bool
     wanted: np.ndarray | None
     masks_resolution_factor: float
+    keypoint_confidence: float
 
     @property
     def threshold(self) -> float:
@@ -89,6 +91,7 @@ def complete_request(
         masks_resolution_factor=_chosen(
             parameters.masks_resolution_factor, defaults.masks_resolution_factor
         ),
+        keypoint_confidence=_chosen(parameters.keypoint_confidence, defaults.keypoint_confidence),
     )
 
 

@@ -54,9 +54,7 @@ class SemanticDecoder:
         model_names = [name.lower() for name in classes.names]
         self.background_id = model_names.index(_BACKGROUND) if _BACKGROUND in model_names else -1
 
-    def decode(
-        self, scores: np.ndarray, transform: ImageTransform, threshold: float
-    ) -> ClassMap:
+    def decode(self, scores: np.ndarray, transform: ImageTransform, threshold: float) -> ClassMap:
         """The class map of one image.
 
         Scores are enlarged before they become probabilities and classes, so borders are as fine as the image.
@@ -136,14 +134,10 @@ def _seen_part(transform: ImageTransform) -> tuple[int, int, int, int]:
     return crop_top + y0, crop_left + x0, max(y1 - y0, 1), max(x1 - x0, 1)
 
 
-def _cells_of_image(
-    grid_size: tuple[int, ...], transform: ImageTransform
-) -> tuple[slice, slice]:
+def _cells_of_image(grid_size: tuple[int, ...], transform: ImageTransform) -> tuple[slice, slice]:
     """The cells of the network's output grid that are no padding; at least one along each axis."""
     left, top, right, bottom = transform.pads
-    axes = zip(
-        grid_size, transform.network_size, ((top, bottom), (left, right)), strict=True
-    )
+    axes = zip(grid_size, transform.network_size, ((top, bottom), (left, right)), strict=True)
     slices = []
     for cells, side, (before, after) in axes:
         first = min(round(max(before, 0) * cells / side), cells - 1)

@@ -1,10 +1,7 @@
-"""COCO run-length codes of masks, both ways, many masks at once. The text format is that of
-`pycocotools`.
+"""COCO run-length codes of masks, both ways, many masks at once. The text format is `rle_text`'s.
 
 Counts alternate unset, set, unset, ... pixels of the whole grid, column by column, beginning with
-unset ones. As text, each count (from the fourth on, its difference to the count two places before)
-is written in groups of five bits, lowest first, bit 5 saying that another group follows, plus 48.
-Bitmaps are never made here.
+unset ones. Bitmaps are never made here.
 """
 
 from __future__ import annotations
@@ -18,6 +15,7 @@ import numpy.typing as npt
 
 from inference_models.masks.carrier import InstanceMasks, checked_size
 from inference_models.masks.errors import MalformedRLEError, MaskError
+from inference_models.masks.rle_text import compress_counts, expand_counts
 from inference_models.masks.runs import (
     join_touching,
     mask_of_runs,
@@ -27,8 +25,6 @@ from inference_models.masks.runs import (
 
 Size = tuple[int, int]
 RLE = dict[str, Any]
-
-_MAX_GROUPS = 12
 
 
 def encode_masks(masks: InstanceMasks, *, text: bool = True) -> list[RLE]:
@@ -113,129 +109,37 @@ def decode_rle(
     return _masks_of_counts(counts, splits, size, image_size)
 
 
-def compress_counts(
-    counts: npt.NDArray[np.integer], splits: npt.NDArray[np.int64]
-) -> tuple[bytes, npt.NDArray[np.int64]]:
-    """The text of all counts, mask after mask, and where each mask's text begins (n + 1,)."""
-    values = counts.copy()
-    values[2:] -= counts[:-2]
-    # The first three counts of a mask are written as they are.
-    for place in range(3):
-        plain = splits[:-1] + place
-        plain = plain[plain < splits[1:]]
-        values[plain] = counts[plain]
-    folded = np.where(values < 0, ~values, values)
-    groups = np.ones(len(values), np.int8)
-    limit = 16
-    longer = np.flatnonzero(folded >= limit)
-    while len(longer):
-        groups[longer] += 1
-        limit <<= 5
-        longer = longer[folded[longer] >= limit]
-    ends = np.zeros(len(values) + 1, np.int64)
-    np.cumsum(groups, out=ends[1:])
-    text = np.empty(ends[-1], np.uint8)
-    more = groups > 1
-    text[ends[:-1]] = (values & 31).astype(np.uint8) + 48 + (more.view(np.uint8) << 5)
-    at = np.flatnonzero(more)
-    left, position, remaining = values[at], ends[at], groups[at]
-    while len(left):
-        left, position, remaining = left >> 5, position + 1, remaining - 1
-        more = remaining > 1
-        text[position] = (left & 31).astype(np.uint8) + 48 + (more.view(np.uint8) << 5)
-        left, position, remaining = left[more], position[more], remaining[more]
-    return text.tobytes(), ends[splits]
+def masks_of_crop_counts(
+    counts: Sequence[npt.NDArray[np.integer]],
+    crop_sizes: npt.NDArray[np.integer],
+    offsets: npt.NDArray[np.integer],
+    mask_size: Size,
+) -> InstanceMasks:
+    """Masks from uncompressed counts over crops.
 
-
-def expand_counts(
-    texts: Sequence[str | bytes], first_index: int = 0
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """The counts (k,) int64 that compressed texts stand for and their splits (n + 1,).
-
-    The counts of a broken text may be negative or add up to anything. Errors number the texts from
-    `first_index`.
+    Args:
+        counts: n arrays of counts, each over its own crop.
+        crop_sizes: (n, 2) h, w of the crops.
+        offsets: (n, 2) x, y of the crops on the grid, on which they must lie.
+        mask_size: the grid.
 
     Raises:
-        MalformedRLEError: a character is not part of the format, or a text ends inside a count.
+        MalformedRLEError: counts do not add up to their crop.
     """
-    raw = [_ascii(text, index) for index, text in enumerate(texts, first_index)]
-    text_splits = splits_of_sizes(np.array([len(one) for one in raw], np.int64))
-    digits = np.frombuffer(b"".join(raw), np.uint8) - np.uint8(48)
-    wrong = np.flatnonzero(digits > 63)
-    if len(wrong):
-        index = int(np.searchsorted(text_splits, wrong[0], side="right")) - 1
-        at = int(wrong[0] - text_splits[index])
+    splits = splits_of_sizes(np.array([len(one) for one in counts], np.int64))
+    flat = np.concatenate([np.zeros(0, np.int64), *counts]).astype(np.int64)
+    sizes = np.asarray(crop_sizes, np.int64).reshape(-1, 2)
+    sums = np.bincount(mask_of_runs(splits), weights=flat, minlength=len(counts))
+    wrong = np.flatnonzero((sums != sizes.prod(axis=1)) | (sums < 0))
+    if len(wrong) or (flat < 0).any():
+        index = int(wrong[0]) if len(wrong) else 0
         raise MalformedRLEError(
-            f"counts of code {first_index + index} hold {raw[index][at : at + 1]!r} at {at}, "
-            "which no count contains"
+            f"counts of crop {index} add up to {sums[index]:.0f}, but it has "
+            f"{sizes[index].prod()} pixels"
         )
-    last = digits < 32
-    filled = text_splits[1:] > text_splits[:-1]
-    open_ended = np.flatnonzero(filled)[~last[text_splits[1:][filled] - 1]]
-    if len(open_ended):
-        index = int(open_ended[0])
-        raise MalformedRLEError(
-            f"counts of code {first_index + index} are cut off: the last of {len(raw[index])} "
-            "characters asks for more"
-        )
-    ends = np.flatnonzero(last) + 1
-    splits = np.searchsorted(ends, text_splits, side="right")
-    starts = np.concatenate(([0], ends[:-1])).astype(np.int64)[: len(ends)]
-    lengths = ends - starts
-    if len(lengths) and int(lengths.max()) > _MAX_GROUPS:
-        index = int(np.searchsorted(splits, lengths.argmax(), side="right")) - 1
-        raise MalformedRLEError(
-            f"counts of code {first_index + index} write a number in {lengths.max()} characters, "
-            f"at most {_MAX_GROUPS} make sense"
-        )
-    values = _numbers(digits, starts, lengths)
-    return _undo_differences(values, splits), splits
-
-
-def _ascii(text: str | bytes, index: int) -> bytes:
-    try:
-        return text.encode("ascii") if isinstance(text, str) else bytes(text)
-    except UnicodeEncodeError as error:
-        raise MalformedRLEError(f"counts of code {index} are not ASCII: {error}") from error
-
-
-def _numbers(
-    digits: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]
-) -> npt.NDArray[np.int64]:
-    values = np.zeros(len(starts), np.int64)
-    at = np.arange(len(starts))
-    group = 0
-    while len(at):
-        digit = digits[starts[at] + group]
-        values[at] |= (digit & 31).astype(np.int64) << (5 * group)
-        ends_here = lengths[at] == group + 1
-        negative = at[ends_here & ((digit & 16) != 0)]
-        values[negative] -= np.int64(1) << (5 * (group + 1))
-        at = at[~ends_here]
-        group += 1
-    return values
-
-
-def _undo_differences(
-    values: npt.NDArray[np.int64], splits: npt.NDArray[np.int64]
-) -> npt.NDArray[np.int64]:
-    # Every mask gets an even number of places, so that its two interleaved chains fill the columns
-    # of one table.
-    sizes = np.diff(splits)
-    pairs = splits_of_sizes((sizes + 1) // 2)
-    table = np.zeros((int(pairs[-1]), 2), np.int64)
-    owner = mask_of_runs(splits)
-    place = np.arange(len(values)) - splits[owner] + 2 * pairs[owner]
-    table.reshape(-1)[place] = values
-    filled = sizes > 0
-    begins = pairs[:-1][filled]
-    first = table[begins, 0]
-    table[begins, 0] = 0
-    sums = np.zeros((len(table) + 1, 2), np.int64)
-    np.cumsum(table, axis=0, out=sums[1:])
-    counts = sums[1:] - np.repeat(sums[pairs[:-1]], np.diff(pairs), axis=0)
-    counts[begins, 0] = first
-    return counts.reshape(-1)[place]
+    runs, run_splits, owners = _runs_of_counts(flat, splits, sizes[:, 0])
+    shift = np.asarray(offsets, np.int32).reshape(-1, 2)[owners].T
+    return InstanceMasks.from_runs(runs + shift[[0, 1, 1]], run_splits, mask_size=mask_size)
 
 
 def _alternate(
@@ -286,20 +190,26 @@ def _masks_of_counts(
     size: Size,
     image_size: Size | None,
 ) -> InstanceMasks:
-    ends = np.cumsum(counts)
+    heights = np.full(len(splits) - 1, size[0], np.int64)
+    runs, run_splits, _ = _runs_of_counts(counts, splits, heights)
+    return InstanceMasks.from_runs(runs, run_splits, mask_size=size, image_size=image_size)
+
+
+def _runs_of_counts(
+    counts: npt.NDArray[np.int64], splits: npt.NDArray[np.int64], heights: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Runs of counts over grids of the given heights, their splits and owners."""
+    ends = np.concatenate(([0], np.cumsum(counts)))
     owner = mask_of_runs(splits)
     place = np.arange(len(counts)) - splits[owner]
     stretch = np.flatnonzero((place % 2 == 1) & (counts > 0))
-    area = size[0] * size[1]
-    stops = ends[stretch] - owner[stretch] * area
+    owners = owner[stretch]
+    stops = ends[stretch + 1] - ends[splits[owners]]
     starts = stops - counts[stretch]
-    runs, pieces = split_at_columns(starts, stops, size[0])
-    owners = np.repeat(owner[stretch], pieces)
-    runs, owners = join_touching(runs, owners)
-    sizes = np.bincount(owners, minlength=len(splits) - 1)
-    return InstanceMasks.from_runs(
-        runs, splits_of_sizes(sizes), mask_size=size, image_size=image_size
-    )
+    runs, pieces = split_at_columns(starts, stops, heights[owners])
+    # A count of no unset pixels leaves two runs of a column without a gap.
+    runs, owners = join_touching(runs, np.repeat(owners, pieces))
+    return runs, splits_of_sizes(np.bincount(owners, minlength=len(splits) - 1)), owners
 
 
 def _size_of(rle: Mapping[str, Any], index: int) -> Size:

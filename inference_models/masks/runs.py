@@ -9,6 +9,7 @@ Nothing here knows the carrier, RLE texts or polygons.
 
 from __future__ import annotations
 
+import cv2
 import numpy as np
 import numpy.typing as npt
 
@@ -60,16 +61,12 @@ def runs_of_bitmap(bitmap: npt.NDArray[np.generic]) -> npt.NDArray[np.int32]:
     return runs
 
 
-def bitmap_of_runs(
-    runs: npt.NDArray[np.int32], size: tuple[int, int], transposed: bool = False
-) -> npt.NDArray[np.uint8]:
-    """The bitmap of one mask, uint8 0/1: (h, w) row by row, or (w, h) when `transposed`.
+def bitmap_of_runs(runs: npt.NDArray[np.int32], size: tuple[int, int]) -> npt.NDArray[np.uint8]:
+    """The bitmap (h, w) of one mask, uint8 0 and 1.
 
     Writing each stretch once and transposing the bytes is several times faster than any way that
     fills rows.
     """
-    import cv2
-
     height, width = size
     edges = np.empty(2 * runs.shape[1] + 2, np.int64)
     edges[0], edges[-1] = 0, height * width
@@ -79,8 +76,6 @@ def bitmap_of_runs(
     values = np.zeros(len(edges) - 1, np.uint8)
     values[1::2] = 1
     columns = np.repeat(values, np.diff(edges)).reshape(width, height)
-    if transposed:
-        return columns
     if columns.size == 0:
         return np.zeros(size, np.uint8)
     bitmap: npt.NDArray[np.uint8] = np.asarray(cv2.transpose(columns), np.uint8)
@@ -88,21 +83,22 @@ def bitmap_of_runs(
 
 
 def split_at_columns(
-    starts: IntArray, stops: IntArray, height: int
+    starts: IntArray, stops: IntArray, heights: IntArray
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-    """Cuts flat column-major stretches [start, stop) of a grid into runs.
+    """Cuts flat column-major stretches [start, stop) of grids of `heights` (m,) into runs.
 
     Returns:
         The runs (3, k), and for each of the m stretches how many runs it became (m,).
     """
-    first = starts // height
-    counts = (stops - 1) // height - first + 1
+    first = starts // heights
+    counts = (stops - 1) // heights - first + 1
     if len(starts) and int(counts.max()) == 1:
-        base = first * height
+        base = first * heights
         return np.stack([first, starts - base, stops - base]).astype(np.int32), counts
     stretch = np.repeat(np.arange(len(starts)), counts)
     within = np.arange(len(stretch)) - np.repeat(np.cumsum(counts) - counts, counts)
     columns = first[stretch] + within
+    height = heights[stretch]
     base = columns * height
     tops = np.maximum(starts[stretch] - base, 0)
     bottoms = np.minimum(stops[stretch] - base, height)

@@ -131,9 +131,7 @@ def _load_directory(path: Path) -> ModelPackage:
             raise CorruptedModelPackageError(f"{names_path} names no class")
         updates["class_names"] = names
     keypoints_path = path / KEYPOINTS_FILE
-    if _stands_beside(
-        keypoints_path, config.keypoints_metadata, "keypoints_metadata", config_path
-    ):
+    if _stands_beside(keypoints_path, config.keypoints_metadata, "keypoints_metadata", config_path):
         updates["keypoints_metadata"] = _keypoints(keypoints_path)
     default_weights = _DEFAULT_WEIGHTS.get(config.backend_type)
     weights_name = config.weights or default_weights

@@ -180,9 +180,7 @@ def _look_up(pixels: np.ndarray, table: np.ndarray, out: np.ndarray) -> None:
         out[...] = result
 
 
-def _cut(
-    pixels: np.ndarray, transform: ImageTransform
-) -> tuple[np.ndarray, tuple[slice, slice]]:
+def _cut(pixels: np.ndarray, transform: ImageTransform) -> tuple[np.ndarray, tuple[slice, slice]]:
     """The part of the resized image that the network sees, and where it goes."""
     left, top, right, bottom = transform.pads
     height, width = pixels.shape[:2]

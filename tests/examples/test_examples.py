@@ -35,7 +35,7 @@ def photographs(names: list[str]) -> list[np.ndarray]:
 
 
 def draw_discs(count: int, seed: int) -> np.ndarray:
-    """A 480 x 640 BGR scene of bright discs of radius 12 to 34 px, apart from each other, under a slope of light."""
+    """A 480 x 640 BGR scene of separate bright discs, radius 12 to 34 px, in sloping light."""
     random = np.random.default_rng(seed)
     slope = np.linspace(20, 70, 640)[None, :] + random.normal(0, 4, (480, 640))
     scene = np.repeat(np.clip(slope, 0, 255)[:, :, None], 3, axis=2).astype(np.uint8)
@@ -52,7 +52,7 @@ def draw_discs(count: int, seed: int) -> np.ndarray:
 
 class TestExamples:
     def test_every_example_file_is_in_the_table(self) -> None:
-        """An example that no test runs is found here; people.json needs models and has its own test."""
+        """Every example but people.json, which needs models and has its own test, is run here."""
         names = {path.stem for path in EXAMPLES.glob("*.json")} - {"people"}
         assert names == set(RUNS)
 
@@ -94,7 +94,7 @@ class TestCountCoins:
 
 class TestControlFlow:
     def test_sharp_and_soft_pictures_part_ways(self) -> None:
-        """In one batch each picture takes the branch its sharpness calls for, and both are shown."""
+        """In one batch each picture takes the branch its sharpness calls for."""
         pictures = photographs(["cat", "motorcycle"])
         soft, sharp = run_locally(load("sharpness_gate"), {"image": pictures})
         assert soft["focus"] < 300 <= sharp["focus"]

@@ -165,7 +165,12 @@ def declared_graph(path: Path, size: tuple[int, int] = (64, 64)) -> Path:
     zeros = graph.node("Mul", flat, graph.constant(0))
     graph.output(graph.node("Add", zeros, graph.constant([1, 2, 3])), "found_classes", 2)
     graph.output(
-        graph.node("ReduceSum", graph.node("Add", zeros, graph.constant(1)), graph.constant([1], np.int64), keepdims=0),
+        graph.node(
+            "ReduceSum",
+            graph.node("Add", zeros, graph.constant(1)),
+            graph.constant([1], np.int64),
+            keepdims=0,
+        ),
         "found_count",
         1,
     )
@@ -176,7 +181,9 @@ def semantic_graph(path: Path, scale: float = 20.0, channels: int = 3) -> Path:
     """Scores (b, channels, h / 2, w / 2): above 0 where the pixel has the channel's colour."""
     graph = ColourBoxGraph()
     pooled = graph.node("AveragePool", "images", kernel_shape=[2, 2], strides=[2, 2])
-    logits = graph.node("Mul", graph.node("Sub", pooled, graph.constant(0.5)), graph.constant(scale))
+    logits = graph.node(
+        "Mul", graph.node("Sub", pooled, graph.constant(0.5)), graph.constant(scale)
+    )
     if channels < 3:
         indices = graph.constant(list(range(channels)), np.int64)
         logits = graph.node("Gather", logits, indices, axis=1)

@@ -107,7 +107,7 @@ class ContinueIfBlockV1(WorkflowBlock):
         next_steps: list[str],
         stop_delay: float,
     ) -> BlockResult:
-        """Selects the next steps when the condition holds or held less than `stop_delay` seconds ago."""
+        """Selects the next steps when the condition holds or held less than `stop_delay` s ago."""
         holds = self._compiler.statement(condition_statement)(evaluation_parameters)
         if stop_delay > 0:
             frame = _first_frame(evaluation_parameters)

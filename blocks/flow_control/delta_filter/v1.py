@@ -74,7 +74,10 @@ class DeltaFilterBlockV1(WorkflowBlock):
         return DeltaFilterManifest
 
     def run(self, image: WorkflowImageData, value: Any, next_steps: list[str]) -> BlockResult:
-        """Selects the next steps when the value differs from the video's last one; None at first is no change."""
+        """Selects the next steps when the value differs from the video's last one.
+
+        None at the beginning of a video is no change.
+        """
         changed = self._last_values.replace_if(
             image.video_metadata.video_identifier, value, lambda last: not same_value(value, last)
         )

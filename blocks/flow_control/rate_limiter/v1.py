@@ -53,7 +53,7 @@ class RateLimiterManifest(WorkflowBlockManifest):
     )
     depends_on: Selector() = Field(
         title="Depends On",
-        description="Value whose step must be done first; each of its elements asks once for leave to go on.",
+        description="Value whose step must be done first; each element asks once for leave.",
         examples=["$steps.model.predictions"],
     )
     next_steps: list[StepSelector] = Field(
@@ -103,7 +103,7 @@ class RateLimiterBlockV1(WorkflowBlock):
         now = moment_of(frame)
 
         def cooled_down(last: Moment | None) -> bool:
-            # The distance counts in both directions: a video that was rewound has a new run ahead of it.
+            # Both directions count: a video that was rewound has a new run ahead of it.
             distance = None if last is None else now.distance(last)
             return distance is None or distance + ROUNDING_SECONDS >= cooldown_seconds
 

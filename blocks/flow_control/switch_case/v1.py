@@ -77,7 +77,8 @@ class SwitchCaseManifest(WorkflowBlockManifest):
         for case, step in cases.items():
             if step in owners:
                 raise ValueError(
-                    f"{step} is the target of the cases {owners[step]!r} and {case!r}; each case needs a step of its own"
+                    f"{step} is the target of the cases {owners[step]!r} and {case!r}; "
+                    "each case needs a step of its own"
                 )
             owners[step] = case
         return cases
@@ -91,7 +92,8 @@ class SwitchCaseManifest(WorkflowBlockManifest):
                 other = seen.setdefault(case.casefold(), case)
                 if other != case:
                     raise ValueError(
-                        f"the cases {other!r} and {case!r} are the same when the case of letters does not count"
+                        f"the cases {other!r} and {case!r} are the same "
+                        "when the case of letters does not count"
                     )
         return case_insensitive
 

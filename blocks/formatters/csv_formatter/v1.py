@@ -109,7 +109,7 @@ class CSVFormatterBlockV1(WorkflowBlock):
         columns_data: dict[str, Any],
         columns_operations: dict[str, list[AllOperationsType]],
     ) -> BlockResult:
-        """`csv_content`: the document; for a batch one result an element, None for all but the last."""
+        """`csv_content`: the document; for a batch None at all elements but the last."""
         lengths = {len(value) for value in columns_data.values() if isinstance(value, Batch)}
         if not lengths:
             row = self._operations.apply(columns_data, columns_operations)
@@ -135,9 +135,10 @@ class CSVFormatterBlockV1(WorkflowBlock):
 
 
 def write_csv(columns: Iterable[str], rows: Sequence[dict[str, Any]]) -> str:
-    """CSV text with a header: the time in UTC as ISO 8601 text, then the columns in the given order.
+    """CSV text with a header: the time in UTC (ISO 8601), then the columns in the given order.
 
-    Lines end with a line feed. None and NaN become empty cells; lists are written as Python writes them.
+    Lines end with a line feed. None and NaN become empty cells; lists are written as Python
+    writes them.
     """
     names = list(columns)
     now = datetime.now(tz=UTC).isoformat()

@@ -19,15 +19,17 @@ from execution_engine.kinds.catalogue import STRING_KIND, TIMESTAMP_KIND
 
 ListedTimezone = Literal[
     "Etc/GMT+12", "Pacific/Pago_Pago", "Pacific/Honolulu", "Pacific/Marquesas", "America/Anchorage",
-    "Pacific/Gambier", "America/Los_Angeles", "America/Denver", "America/Phoenix", "America/Chicago",
-    "America/Mexico_City", "America/New_York", "America/Bogota", "America/Halifax", "America/Puerto_Rico",
-    "America/St_Johns", "America/Sao_Paulo", "Atlantic/South_Georgia", "Atlantic/Azores", "Atlantic/Cape_Verde",
-    "UTC", "Europe/London", "Europe/Berlin", "Africa/Lagos", "Europe/Kyiv", "Africa/Cairo", "Africa/Johannesburg",
+    "Pacific/Gambier", "America/Los_Angeles", "America/Denver", "America/Phoenix",
+    "America/Chicago", "America/Mexico_City", "America/New_York", "America/Bogota",
+    "America/Halifax", "America/Puerto_Rico", "America/St_Johns", "America/Sao_Paulo",
+    "Atlantic/South_Georgia", "Atlantic/Azores", "Atlantic/Cape_Verde", "UTC", "Europe/London",
+    "Europe/Berlin", "Africa/Lagos", "Europe/Kyiv", "Africa/Cairo", "Africa/Johannesburg",
     "Europe/Moscow", "Europe/Istanbul", "Africa/Nairobi", "Asia/Tehran", "Asia/Dubai", "Asia/Kabul",
-    "Asia/Karachi", "Asia/Kolkata", "Asia/Kathmandu", "Asia/Dhaka", "Asia/Yangon", "Asia/Bangkok", "Asia/Shanghai",
-    "Australia/Eucla", "Asia/Tokyo", "Australia/Darwin", "Australia/Adelaide", "Australia/Sydney",
-    "Pacific/Port_Moresby", "Australia/Lord_Howe", "Pacific/Guadalcanal", "Pacific/Norfolk", "Pacific/Fiji",
-    "Pacific/Auckland", "Pacific/Chatham", "Pacific/Tongatapu", "Pacific/Apia", "Pacific/Kiritimati",
+    "Asia/Karachi", "Asia/Kolkata", "Asia/Kathmandu", "Asia/Dhaka", "Asia/Yangon", "Asia/Bangkok",
+    "Asia/Shanghai", "Australia/Eucla", "Asia/Tokyo", "Australia/Darwin", "Australia/Adelaide",
+    "Australia/Sydney", "Pacific/Port_Moresby", "Australia/Lord_Howe", "Pacific/Guadalcanal",
+    "Pacific/Norfolk", "Pacific/Fiji", "Pacific/Auckland", "Pacific/Chatham", "Pacific/Tongatapu",
+    "Pacific/Apia", "Pacific/Kiritimati",
 ]  # fmt: skip
 
 

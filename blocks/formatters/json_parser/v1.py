@@ -97,7 +97,8 @@ class JSONParserBlockV1(WorkflowBlock):
 def parse_json_object(text: str) -> dict[str, Any] | None:
     """The JSON object in a text, None when there is none.
 
-    Tried in this order: the text as a whole, its first fenced block marked `json`, its first unmarked fenced block.
+    Tried in this order: the text as a whole, its first fenced block marked `json`, its first fenced
+    block without a mark.
     """
     for candidate in _candidates(text):
         try:

@@ -1,30 +1,30 @@
 """Templates with `{name}` places: a safe part of Python's format language. Knows no blocks.
 
-Places take names and format specifications only: access to attributes or items would let a template read what it was
-not given.
+Places take names and format specifications only: access to attributes or items would let a template
+read what it was not given.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from string import Formatter
 from typing import Any
 
 MAX_FIELD_WIDTH = 10_000
 _NUMBER = re.compile(r"\d+")
-_CONVERSIONS = {"s": str, "r": repr, "a": ascii}
+_CONVERSIONS: dict[str, Callable[[Any], str]] = {"s": str, "r": repr, "a": ascii}
 
 
 def fill_template(template: str, values: Mapping[str, Any]) -> str:
     """The template with each `{name}` replaced by its value; `{{` and `}}` stand for braces.
 
-    A place may have a format specification (`{score:.2f}`), whose parts may be places themselves, and a conversion
-    (`{name!r}`).
+    A place may have a format specification (`{score:.2f}`), whose parts may be places themselves,
+    and a conversion (`{name!r}`).
 
     Raises:
-        ValueError: the template is malformed, names a value that is not there, uses positions, attributes or items,
-            or formats a value in a way it does not take; the text names the place.
+        ValueError: the template is malformed, names a value that is not there, uses positions,
+            attributes or items, or formats a value in a way it does not take.
     """
     return _fill(template, values, template, nested=False)
 
@@ -63,7 +63,8 @@ def _value(name: str, values: Mapping[str, Any], whole: str) -> Any:
         )
     if "." in name or "[" in name:
         raise ValueError(
-            f"template {_short(whole)}: {{{name}}} asks for a part of a value; take the part out with operations"
+            f"template {_short(whole)}: {{{name}}} asks for a part of a value; "
+            "take the part out with operations"
         )
     raise ValueError(
         f"template {_short(whole)}: nothing is given for {{{name}}}; names given: {known}"
@@ -75,7 +76,8 @@ def _format(value: Any, rule: str, name: str, whole: str) -> str:
         return str(value)
     if any(int(number) > MAX_FIELD_WIDTH for number in _NUMBER.findall(rule)):
         raise ValueError(
-            f"template {_short(whole)}: {{{name}:{rule}}} asks for more than {MAX_FIELD_WIDTH} characters"
+            f"template {_short(whole)}: {{{name}:{rule}}} asks for more than "
+            f"{MAX_FIELD_WIDTH} characters"
         )
     try:
         return format(value, rule)

@@ -22,7 +22,7 @@ class DimensionCollapseManifest(WorkflowBlockManifest):
         json_schema_extra={
             "name": "Dimension Collapse",
             "version": "v1",
-            "short_description": "Gather the results of all crops or slices of an image in one list.",
+            "short_description": "Gather the results of all crops of an image in one list.",
             "long_description": (
                 "Takes one level of nesting away: what a step gave for each crop of an image "
                 "becomes one list for that image, in the order of the crops. Elements without a "

@@ -74,7 +74,7 @@ class CosineSimilarityBlockV1(WorkflowBlock):
 
 
 def _unit_vector(embedding: Any, name: str) -> np.ndarray:
-    """(n,) float64 vector of length 1, or of zeros; one row of a (1, n) array is taken as the vector."""
+    """(n,) float64 vector of length 1, or of zeros; of a (1, n) array the row is taken."""
     try:
         vector = np.asarray(embedding, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Hands secrets from the host's environment to other steps. Nothing here may print or store a value."""
+"""Hands secrets from the host's environment to other steps. Prints and stores no value."""
 
 from __future__ import annotations
 

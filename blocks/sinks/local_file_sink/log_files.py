@@ -1,4 +1,4 @@
-"""Writes text entries to files: one file an entry, or logs that collect many. Decides no permissions."""
+"""Writes text entries to files, one each or many to a log. Decides no permissions."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ class _Log:
 
 
 class LogFiles:
-    """The logs that one sink is writing, by folder, prefix and format. Safe to use from several threads.
+    """The logs that one sink is writing, by folder, prefix and format.
 
-    Files are opened for each entry, so nothing is held open and another process may move a finished log away.
+    Safe to use from several threads. Files are opened for each entry, so nothing is held open and
+    another process may move a log away.
     """
 
     def __init__(self) -> None:
@@ -48,8 +49,9 @@ class LogFiles:
     ) -> Path:
         """Adds an entry to the current log and returns its path.
 
-        A new log begins when there is none, when it is full, when its file was taken away, or, for CSV, when the
-        header of the entry is another one. In a CSV log the header stands once; JSON becomes one line an entry.
+        A new log begins when there is none, when it is full, when its file was taken away, or, for
+        CSV, when the header of the entry is another one. In a CSV log the header stands once; JSON
+        becomes one line an entry.
 
         Raises:
             EntryRefused: the entry is not of the format `file_type` names.

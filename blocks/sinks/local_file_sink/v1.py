@@ -162,9 +162,10 @@ class LocalFileSinkBlockV1(WorkflowBlock):
             permitted = Path(self._permitted).resolve()
             if not directory.is_relative_to(permitted):
                 raise PermissionError(
-                    f"target_directory {target_directory!r} lies outside the folder this host lets workflows write to"
+                    f"target_directory {target_directory!r} lies outside the folder this host lets "
+                    "workflows write to"
                 )
-        # The prefix may name a sub-folder but not lead out of the target, be it by `..`, `/` or a link.
+        # The prefix may name a sub-folder but not lead out of the target by `..`, `/` or a link.
         place = (directory / f"{file_name_prefix}_").resolve()
         if not place.parent.is_relative_to(directory):
             raise PermissionError(

@@ -1,4 +1,7 @@
-"""What the versions of the image slicer share: fields, grids of tiles, cutting. Versions only choose their grid."""
+"""What the versions of the image slicer share: fields, grids of tiles, cutting.
+
+Versions only choose their grid.
+"""
 
 from __future__ import annotations
 
@@ -52,9 +55,10 @@ def clipped_intervals(length: int, slice_length: int, overlap_ratio: float) -> l
 
 
 def equal_intervals(length: int, slice_length: int, overlap_ratio: float) -> list[Interval]:
-    """Tiles along one side that all have the same length; the last is moved back so that it ends with the side.
+    """Tiles along one side that all have the same length; the last is moved back to the end.
 
-    A side shorter than a tile gives one tile of the side's length. Arguments as for `clipped_intervals`.
+    A side shorter than a tile gives one tile of the side's length. Arguments as for
+    `clipped_intervals`.
     """
     count = count_equal_intervals(length, slice_length, overlap_ratio)
     if count == 1:

@@ -22,10 +22,6 @@ from execution_engine.block_api import (
 )
 from execution_engine.kinds.catalogue import IMAGE_KIND, INTEGER_KIND, LIST_OF_VALUES_KIND
 
-ImageReferences = Annotated[
-    list[Selector(kind=[IMAGE_KIND, LIST_OF_VALUES_KIND])], Field(min_length=1)
-]
-
 
 class GridVisualizationManifest(WorkflowBlockManifest):
     model_config = ConfigDict(
@@ -45,9 +41,11 @@ class GridVisualizationManifest(WorkflowBlockManifest):
         }
     )
     type: Literal["roboflow_core/grid_visualization@v1"]
-    images: ImageReferences | Selector(kind=[IMAGE_KIND, LIST_OF_VALUES_KIND]) = Field(
+    images: Annotated[
+        list[Selector(kind=[IMAGE_KIND, LIST_OF_VALUES_KIND])], Field(min_length=1)
+    ] | Selector(kind=[IMAGE_KIND, LIST_OF_VALUES_KIND]) = Field(
         title="Images",
-        description="Images, or lists of images; a single reference may stand without a list around it.",
+        description="Images, or lists of images; one reference may stand without a list.",
         examples=[["$steps.buffer.output"], ["$inputs.first", "$inputs.second"]],
     )
     width: PositiveInt | Selector(kind=[INTEGER_KIND]) = Field(
@@ -107,7 +105,8 @@ def draw_grid(images: list[np.ndarray | None], width: int, height: int) -> np.nd
     cell_width, cell_height = width // side, height // side
     if cell_width < 1 or cell_height < 1:
         raise ValueError(
-            f"a grid of {side} x {side} images needs a canvas of at least {side} x {side} px, got {width} x {height}"
+            f"a grid of {side} x {side} images needs a canvas of at least {side} x {side} px, "
+            f"got {width} x {height}"
         )
     canvas = np.zeros((height, width, 3), np.uint8)
     for index, image in enumerate(images):

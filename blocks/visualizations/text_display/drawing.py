@@ -1,4 +1,4 @@
-"""Draws a block of text on pixels: its size, its place and its look. Knows no manifests and no parameters."""
+"""Draws a block of text on pixels: its size, place and look. Knows no manifests."""
 
 from __future__ import annotations
 

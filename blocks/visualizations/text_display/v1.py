@@ -209,7 +209,7 @@ class TextDisplayManifest(WorkflowBlockManifest):
     @classmethod
     def get_inert_fields(cls) -> dict[str, str]:
         return {
-            "copy_image": "Images are never drawn on in place, so that other steps see them as they were."
+            "copy_image": "Images are never drawn on in place, so that other steps see them whole."
         }
 
     @classmethod

@@ -28,14 +28,17 @@ class TestBlur:
         expected = np.median(windows(gray, 5), axis=(2, 3))
         assert np.array_equal(blur(gray, "median", 5)[2:-2, 2:-2], expected[2:-2, 2:-2])
 
-    def test_gaussian(self, noise: np.ndarray) -> None:
-        """`gaussian` weighs the window with the sigma that goes with its size."""
-        gray, size = noise[:, :, 0], 5
-        sigma = 0.3 * ((size - 1) * 0.5 - 1) + 0.8
-        weights = np.exp(-(np.arange(-2, 3) ** 2) / (2 * sigma**2))
+    @pytest.mark.parametrize("size", [5, 9])
+    def test_gaussian(self, noise: np.ndarray, size: int) -> None:
+        """`gaussian` weighs with binomial numbers, from 9 px on with the sigma of the size."""
+        gray, half = noise[:, :, 0], size // 2
+        sigma = 0.3 * (half - 1) + 0.8
+        weights = np.exp(-(np.arange(-half, half + 1) ** 2) / (2 * sigma**2))
+        if size == 5:
+            weights = np.array([1, 4, 6, 4, 1])
         kernel = np.outer(weights, weights) / weights.sum() ** 2
         expected = (windows(gray.astype(float), size) * kernel).sum(axis=(2, 3))
-        assert np.abs(blur(gray, "gaussian", size) - expected).max() <= 2
+        assert np.abs(blur(gray, "gaussian", size) - expected).max() <= 1
 
     def test_bilateral_keeps_edges(self) -> None:
         """`bilateral` smooths either side of a strong edge, not the edge."""

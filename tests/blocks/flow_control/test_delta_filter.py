@@ -35,21 +35,21 @@ class TestRun:
         """The first value and every other one pass."""
         block = DeltaFilterBlockV1()
         values = [0, 0, 2, 2, 1]
-        answers = [bool(block.run(make_frame(), v, NEXT).targets()) for v in values]  # type: ignore[union-attr]
+        answers = [bool(block.run(make_frame(), v, NEXT).targets()) for v in values]
         assert answers == [True, False, True, False, True]
 
     def test_videos_are_apart(self, make_frame: MakeFrame) -> None:
         """Each video has its own last value."""
         block = DeltaFilterBlockV1()
-        assert block.run(make_frame("a"), 1, NEXT).targets() == NEXT  # type: ignore[union-attr]
-        assert block.run(make_frame("b"), 1, NEXT).targets() == NEXT  # type: ignore[union-attr]
-        assert block.run(make_frame("a"), 1, NEXT).targets() == ()  # type: ignore[union-attr]
+        assert block.run(make_frame("a"), 1, NEXT).targets() == NEXT
+        assert block.run(make_frame("b"), 1, NEXT).targets() == NEXT
+        assert block.run(make_frame("a"), 1, NEXT).targets() == ()
 
     def test_none_first_is_no_change(self, make_frame: MakeFrame) -> None:
         """None at the beginning does not pass; None after a value does."""
         block = DeltaFilterBlockV1()
         values = [None, 3, None, None]
-        answers = [bool(block.run(make_frame(), v, NEXT).targets()) for v in values]  # type: ignore[union-attr]
+        answers = [bool(block.run(make_frame(), v, NEXT).targets()) for v in values]
         assert answers == [False, True, True, False]
 
 
@@ -96,7 +96,7 @@ class TestSameValue:
         """A value that cannot be compared has changed, and nothing is raised."""
 
         class Odd:
-            __hash__ = None  # type: ignore[assignment]
+            __hash__ = None
 
             def __eq__(self, other: object) -> bool:
                 raise ValueError("no")

@@ -23,8 +23,8 @@ def passes(
     depends_on: Any = 1,
 ) -> bool:
     result = block.run(cooldown, depends_on, NEXT, frame)
-    assert list(result.targets()) in ([], NEXT)  # type: ignore[union-attr]
-    return bool(result.targets())  # type: ignore[union-attr]
+    assert list(result.targets()) in ([], NEXT)
+    return bool(result.targets())
 
 
 class TestRun:
@@ -79,7 +79,7 @@ class TestRun:
     def test_frame_it_depends_on_names_the_video(
         self, make_frame: MakeFrame, host_clock: Any
     ) -> None:
-        """Without a reference image a frame in `depends_on` keeps videos, and crops of them, apart."""
+        """A frame in `depends_on` keeps videos apart when there is no reference image."""
         block = RateLimiterBlockV1()
         crop = WorkflowImageData.create_crop(
             make_frame("a"), "crop.1", np.zeros((1, 1, 3), np.uint8), 0, 0, True

@@ -31,12 +31,12 @@ class TestRun:
     def test_case_by_text(self, value: Any, insensitive: bool, targets: list[str]) -> None:
         """The case equal to the text of the value is taken, else the default."""
         result = SwitchCaseBlockV1().run(value, CASES, insensitive, OTHER)
-        assert list(result.targets()) == targets  # type: ignore[union-attr]
+        assert list(result.targets()) == targets
 
     def test_no_default_closes_the_branch(self) -> None:
         """Without a fitting case and without a default nothing runs."""
         result = SwitchCaseBlockV1().run("x", CASES, False, [])
-        assert list(result.targets()) == []  # type: ignore[union-attr]
+        assert list(result.targets()) == []
 
 
 class TestManifest:

@@ -45,7 +45,7 @@ class TestRun:
         assert content.count("\n") == 2
 
     def test_batch_comes_out_at_the_last_element(self) -> None:
-        """A batch is one document with a row for each element; only the last element has it."""
+        """A batch is one document with a row an element; only the last element has it."""
         results = run({"n": Batch([1, 2, 3]), "camera": "east"})
         assert [result["csv_content"] for result in results[:-1]] == [None, None]
         content = rows(results[-1]["csv_content"])
@@ -60,7 +60,7 @@ class TestRun:
         assert rows(results[0]["csv_content"])[1][1:] == ["1"]
 
     def test_operations_work_on_each_element(self) -> None:
-        """Operations of a column are applied to every row, and to values that are the same in all."""
+        """Operations of a column are applied in every row, to single values too."""
         operations = {"n": [{"type": "Multiply", "other": 2}], "c": [{"type": "StringToUpperCase"}]}
         results = run({"n": Batch([1, 2]), "c": "x"}, operations)
         assert [row[1:] for row in rows(results[-1]["csv_content"])[1:]] == [["2", "X"], ["4", "X"]]

@@ -21,7 +21,7 @@ def run(data: Any, operations: list[dict[str, Any]]) -> Any:
         {"type": "PropertyDefinition", "name": "p", "data": "$inputs.x", "operations": operations}
     )
     block = PropertyDefinitionBlockV1(CodecRegistry())
-    return block.run(data, manifest.operations)["output"]  # type: ignore[call-overload]
+    return block.run(data, manifest.operations)["output"]
 
 
 class TestRun:

@@ -12,19 +12,19 @@ class TestRun:
     def test_newest_first_and_bounded(self) -> None:
         """The last values come newest first, and no more than the length."""
         block = BufferBlockV1()
-        outputs = [block.run(value, 3, False)["output"] for value in "abcd"]  # type: ignore[call-overload]
+        outputs = [block.run(value, 3, False)["output"] for value in "abcd"]
         assert outputs == [["a"], ["b", "a"], ["c", "b", "a"], ["d", "c", "b"]]
 
     def test_pad_fills_up(self) -> None:
         """With padding the list has its full length from the start."""
         block = BufferBlockV1()
-        outputs = [block.run(value, 3, True)["output"] for value in "ab"]  # type: ignore[call-overload]
+        outputs = [block.run(value, 3, True)["output"] for value in "ab"]
         assert outputs == [["a", None, None], ["b", "a", None]]
 
     def test_earlier_lists_do_not_change(self) -> None:
         """A list that was handed out stays as it is when more values come."""
         block = BufferBlockV1()
-        first = block.run("a", 2, True)["output"]  # type: ignore[call-overload]
+        first = block.run("a", 2, True)["output"]
         block.run("b", 2, True)
         assert first == ["a", None]
 

@@ -12,4 +12,4 @@ class TestRun:
         batch = Batch([70, 50, 70], [(0, 0), (0, 1), (0, 2)])
         result = DimensionCollapseBlockV1().run(batch)
         assert result == {"output": [70, 50, 70]}
-        assert result["output"] is not batch.content  # type: ignore[call-overload]
+        assert result["output"] is not batch.content

@@ -13,7 +13,7 @@ from blocks.math.cosine_similarity.v1 import CosineSimilarityBlockV1
 
 
 def similarity(first: Any, second: Any) -> float:
-    return CosineSimilarityBlockV1().run(first, second)["similarity"]  # type: ignore[call-overload, return-value]
+    return CosineSimilarityBlockV1().run(first, second)["similarity"]
 
 
 class TestRun:

@@ -38,7 +38,7 @@ class TestRun:
         """Variables that are not set are named, those that are stay out of the message."""
         monkeypatch.setenv("WL_SECRET_A", "the-value")
         block = EnvironmentSecretsStoreBlockV1(allow_access_to_environmental_variables=True)
-        with pytest.raises(ValueError, match="not set on this host: WL_NOT_SET$"):
+        with pytest.raises(ValueError, match=r"not set on this host: WL_NOT_SET$"):
             block.run(["WL_SECRET_A", "WL_NOT_SET"])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -62,14 +63,14 @@ class TestStride:
 class TestEqualIntervals:
     @given(LENGTHS, SLICES, OVERLAPS)
     def test_properties(self, length: int, slice_length: int, overlap: float) -> None:
-        """Tiles are distinct, of one length, inside the side, cover it, and overlap at least as asked."""
+        """Tiles are distinct, of one length, cover the side and overlap at least as asked."""
         tiles = equal_intervals(length, slice_length, overlap)
         assert len(set(tiles)) == len(tiles)
         assert {end - start for start, end in tiles} == {min(slice_length, length)}
         assert tiles[0][0] == 0
         assert tiles[-1][1] == length
         step = stride(slice_length, overlap)
-        assert all(0 < b[0] - a[0] <= step for a, b in zip(tiles, tiles[1:], strict=False))
+        assert all(0 < b[0] - a[0] <= step for a, b in pairwise(tiles))
 
     @given(LENGTHS, SLICES, OVERLAPS)
     def test_as_few_as_cover(self, length: int, slice_length: int, overlap: float) -> None:
@@ -81,7 +82,7 @@ class TestEqualIntervals:
 
 class TestCountEqualSlices:
     def test_two_by_two_with_overlap_gives_four(self) -> None:
-        """Tiles of an overlapping 2 x 2 grid are four of full size, without slivers (supervision#1415)."""
+        """An overlapping 2 x 2 grid is four tiles of full size, no slivers (supervision#1415)."""
         assert count_equal_slices((1080, 1920), (594, 1056), (0.1, 0.1)) == 4
         source = WorkflowImageData(
             ImageParentMetadata("i"), numpy_image=np.zeros((1080, 1920, 3), np.uint8)
@@ -107,7 +108,7 @@ class TestCountEqualSlices:
 class TestClippedIntervals:
     @given(LENGTHS, SLICES, OVERLAPS)
     def test_properties(self, length: int, slice_length: int, overlap: float) -> None:
-        """Tiles start every stride, cover the side and end with it; only border tiles are shorter."""
+        """Tiles start every stride and cover the side; only border tiles are shorter."""
         tiles = clipped_intervals(length, slice_length, overlap)
         step = stride(slice_length, overlap)
         assert [start for start, _ in tiles] == list(range(0, length, step))
@@ -133,7 +134,7 @@ class TestRun:
     @pytest.mark.parametrize("block", [ImageSlicerBlockV1(), ImageSlicerBlockV2()])
     @pytest.mark.parametrize("channels", [None, 3])
     def test_pixels_and_lineage(self, block: Any, channels: int | None) -> None:
-        """Slices hold the image's pixels at their place; each has an id, and none is a frame of the video."""
+        """Slices hold the pixels at their place; each has its id, and none is a frame."""
         source = image(33, 47, channels)
         pieces = slices(block, source, 20, 16, 0.25, 0.3)
         for piece in pieces:
@@ -168,7 +169,7 @@ class TestManifest:
         """640 px and a fifth of overlap, the image also as `images`."""
         manifest = ImageSlicerV2Manifest(
             type="roboflow_core/image_slicer@v2", name="s", images="$inputs.image"
-        )  # type: ignore[call-arg]
+        )
         assert (manifest.slice_width, manifest.slice_height) == (640, 640)
         assert (manifest.overlap_ratio_width, manifest.overlap_ratio_height) == (0.2, 0.2)
 

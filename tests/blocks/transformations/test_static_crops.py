@@ -60,7 +60,7 @@ class TestCropAround:
     def test_equals_painting_the_rectangle(
         self, x: int, y: int, width: int, height: int, image_width: int, image_height: int
     ) -> None:
-        """The crop is what lies in the rectangle, found pixel by pixel; None when that is nothing."""
+        """The crop is what lies in the rectangle, found pixel by pixel; None for nothing."""
         source = image((image_height, image_width))
         left, top = round(x - width / 2), round(y - height / 2)
         rows = [r for r in range(image_height) if top <= r < top + height]
@@ -100,8 +100,8 @@ class TestAbsoluteRun:
         result = AbsoluteStaticCropBlockV1().run(
             Batch([image(), image((900, 900))]), 400, 400, 9, 9
         )
-        assert result[0] == {"crops": None}  # type: ignore[index]
-        assert result[1]["crops"].numpy_image.shape == (9, 9)  # type: ignore[index]
+        assert result[0] == {"crops": None}
+        assert result[1]["crops"].numpy_image.shape == (9, 9)
 
     def test_one_pixel_image(self) -> None:
         """An image of one pixel can be cropped."""
@@ -131,7 +131,7 @@ class TestAbsoluteRun:
         assert metadata.frame_number == 3
 
     def test_still_image_stays_still(self) -> None:
-        """A crop of an image that is no frame is none, even after the image was asked for its metadata."""
+        """A crop of no frame is no frame, even after the image was asked for its metadata."""
         source = image()
         assert source.video_metadata.video_identifier == "image"
         crop = absolute(source, 50, 40, 60, 40)
@@ -173,7 +173,7 @@ class TestManifests:
         manifest = AbsoluteStaticCropManifest(
             type="AbsoluteStaticCrop", name="c", image="$inputs.image",
             x_center=1, y_center=1, width=1, height=1,
-        )  # type: ignore[call-arg]  # fmt: skip
+        )  # fmt: skip
         assert manifest.images == "$inputs.image"
 
     def test_literals_out_of_range(self) -> None:

@@ -68,7 +68,7 @@ class TestDrawGrid:
 
     def test_too_many_for_the_canvas(self) -> None:
         """A canvas without a pixel for each image is refused with the sizes."""
-        with pytest.raises(ValueError, match="a grid of 3 x 3 images needs .* got 2 x 90"):
+        with pytest.raises(ValueError, match=r"a grid of 3 x 3 images needs .* got 2 x 90"):
             draw_grid([solid(5, 5)] * 5, 2, 90)
 
 
@@ -89,9 +89,9 @@ class TestRun:
         """A list, or one image, may come without a list around it."""
         one = image(solid(5, 5, 50))
         block = GridVisualizationBlockV1()
-        expected = block.run([[one]], 8, 8)["image"].numpy_image  # type: ignore[call-overload]
+        expected = block.run([[one]], 8, 8)["image"].numpy_image
         for value in ([one], one):
-            assert np.array_equal(block.run(value, 8, 8)["image"].numpy_image, expected)  # type: ignore[call-overload]
+            assert np.array_equal(block.run(value, 8, 8)["image"].numpy_image, expected)
 
     def test_lineage_of_the_first(self) -> None:
         """The canvas stands for the first image that is there."""

@@ -127,7 +127,7 @@ class TestRun:
         assert (outside == 100).all()
 
     def test_absolute_position(self) -> None:
-        """An absolute position is the upper left corner of the box; anchor and offset do not count."""
+        """An absolute position is the corner of the box; anchor and offset do not count."""
         drawn = run(
             image(), background_color="GREEN", position_mode="absolute", position_x=33,
             position_y=44, anchor="bottom_right",

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import base64
 import json
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 import cv2
 import numpy as np
@@ -21,7 +21,7 @@ PIXELS = np.full((20, 30, 3), (10, 120, 200), np.uint8)
 class TestSerialiseImage:
     def test_input_image(self) -> None:
         """An input image is JPEG text and video metadata, with the time as ISO-8601 text."""
-        taken = datetime(2026, 1, 2, 3, 4, 5, tzinfo=timezone.utc)
+        taken = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
         image = WorkflowImageData(
             ImageParentMetadata("image"),
             numpy_image=PIXELS,

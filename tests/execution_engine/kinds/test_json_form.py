@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from execution_engine.kinds.json_form import NoJsonFormError, json_form
 
 
-class Colour(str, enum.Enum):
+class Colour(str, enum.Enum):  # noqa: UP042 - its text is not its value, unlike a StrEnum
     RED = "red"
 
 
@@ -39,7 +39,7 @@ class Segment:
 
 class Model(pydantic.BaseModel):
     class_name: str = pydantic.Field(alias="class")
-    at: datetime
+    at: date
 
 
 Pair = namedtuple("Pair", ["a", "b"])
@@ -77,7 +77,7 @@ class TestJsonForm:
             (range(3), [0, 1, 2]),
             ({3, 1, 2}, [1, 2, 3]),
             (frozenset({"b", "a"}), ["a", "b"]),
-            ({1: "a", None: "b", (1, 2): "c", Colour.RED: "d"}, {"1": "a", "None": "b", "(1, 2)": "c", "red": "d"}),
+            ({1: 0, None: 0, (1, 2): 0, Colour.RED: 0}, {"1": 0, "None": 0, "(1, 2)": 0, "red": 0}),
             (datetime(2026, 1, 2, 3, 4, 5), "2026-01-02T03:04:05"),
             (date(2026, 1, 2), "2026-01-02"),
             (time(3, 4), "03:04:00"),
@@ -92,7 +92,7 @@ class TestJsonForm:
             (UUID(int=1), "00000000-0000-0000-0000-000000000001"),
             (Decimal("1.5"), 1.5),
             (Segment("a", (1, 2)), {"name": "a", "span": [1, 2]}),
-            (Model(**{"class": "a", "at": datetime(2026, 1, 2)}), {"class": "a", "at": "2026-01-02T00:00:00"}),
+            (Model(**{"class": "a", "at": date(2026, 1, 2)}), {"class": "a", "at": "2026-01-02"}),
         ],
     )  # fmt: skip
     def test_turned(self, value: Any, expected: Any) -> None:
@@ -113,7 +113,7 @@ class TestJsonForm:
             NoJsonFormError, match=r"^a value of type object at \.a\[1\]\.b has no JSON form$"
         ):
             json_form({"a": [1, {"b": object()}]})
-        with pytest.raises(NoJsonFormError, match="^a value of type complex has no JSON form$"):
+        with pytest.raises(NoJsonFormError, match=r"^a value of type complex has no JSON form$"):
             json_form(1j)
         with pytest.raises(NoJsonFormError, match="ndarray of complex128"):
             json_form(np.array([1j]))

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -62,7 +62,11 @@ class TestAccepted:
             ("labeled_points", [[1, 2, False]], [{"x": 1, "y": 2, "positive": False}]),
             ("labeled_points", [{"x": 1, "y": 2}], [{"x": 1, "y": 2, "positive": True}]),
             ("labeled_points", [], []),
-            ("timestamp", "2026-05-04T03:02:01Z", datetime(2026, 5, 4, 3, 2, 1, tzinfo=timezone.utc)),
+            (
+                "timestamp",
+                "2026-05-04T03:02:01Z",
+                datetime(2026, 5, 4, 3, 2, 1, tzinfo=UTC),
+            ),
             ("timestamp", datetime(2026, 5, 4), datetime(2026, 5, 4)),
             ("action_recognition_prediction", [{"class": "a"}], [{"class": "a"}]),
         ],

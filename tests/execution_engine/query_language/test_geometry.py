@@ -26,9 +26,7 @@ class TestPointsInPolygon:
     def test_agrees_with_opencv(self, polygon: list[tuple[int, int]]) -> None:
         """On a grid of points, strictly inside is what OpenCV calls positive, crossings included."""
         contour = np.array(polygon, dtype=np.int32)
-        expected = [
-            cv2.pointPolygonTest(contour, (float(x), float(y)), False) > 0 for x, y in GRID
-        ]
+        expected = [cv2.pointPolygonTest(contour, (float(x), float(y)), False) > 0 for x, y in GRID]
         assert points_in_polygon(GRID, as_polygon(polygon)).tolist() == expected
 
     @given(corners)
@@ -49,7 +47,9 @@ class TestPointsInPolygon:
 
     def test_no_points(self) -> None:
         """No points give an empty mask."""
-        assert points_in_polygon(np.empty((0, 2)), as_polygon([[0, 0], [1, 0], [0, 1]])).shape == (0,)
+        assert points_in_polygon(np.empty((0, 2)), as_polygon([[0, 0], [1, 0], [0, 1]])).shape == (
+            0,
+        )
 
 
 class TestPointsInBoxes:
@@ -66,7 +66,8 @@ class TestPointsInBoxes:
             for x, y in points
         ]
         got = points_in_boxes(
-            np.array(points, dtype=float).reshape(-1, 2), np.array(boxes, dtype=float).reshape(-1, 4)
+            np.array(points, dtype=float).reshape(-1, 2),
+            np.array(boxes, dtype=float).reshape(-1, 4),
         )
         assert got.tolist() == expected
 
@@ -85,7 +86,9 @@ class TestAsPoint:
 
 
 class TestAsPolygon:
-    @pytest.mark.parametrize("wrong", [[], [[0, 0], [1, 1]], [[0, 0, 0]] * 3, [[0, 0], [1]], "abc", 3])
+    @pytest.mark.parametrize(
+        "wrong", [[], [[0, 0], [1, 1]], [[0, 0, 0]] * 3, [[0, 0], [1]], "abc", 3]
+    )
     def test_refuses(self, wrong: object) -> None:
         """A polygon has at least three points of two numbers."""
         with pytest.raises(ValueError, match="a zone must be a list of"):

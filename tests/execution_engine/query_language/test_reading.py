@@ -308,7 +308,11 @@ class TestStatementGroup:
                     "operand": {"type": "StaticOperand"},
                     "operator": {"type": "exists"},
                 },
-                {"type": "UnaryStatement", "operand": {"type": "DynamicOperand"}, "operator": "Exists"},
+                {
+                    "type": "UnaryStatement",
+                    "operand": {"type": "DynamicOperand"},
+                    "operator": "Exists",
+                },
                 {"type": "StatementGroup", "statements": []},
                 {**BINARY, "comparator": {}},
             ],

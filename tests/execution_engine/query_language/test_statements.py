@@ -106,7 +106,12 @@ class TestBinaryStatement:
             ("(String) startsWith", 5, "a", "AttributeError: 'int' object"),
             ("(String) contains", None, "a", "TypeError: argument of type 'NoneType'"),
             ("in (Sequence)", 1, 5, "TypeError: argument of type 'int'"),
-            ("(Detection) in zone", [1, 2, 3], SQUARE, "a point must be two numbers [x, y], got an"),
+            (
+                "(Detection) in zone",
+                [1, 2, 3],
+                SQUARE,
+                "a point must be two numbers [x, y], got an",
+            ),
             ("(Detection) in zone", "here", SQUARE, "got str (take one of a detection"),
             ("(Detection) in zone", [1, 2], [[0, 0], [1, 1]], "at least three points"),
             ("(Detection) in zone", [1, 2], [[0, 0], [1]], "a zone must be a list of points"),
@@ -275,7 +280,8 @@ class TestStatementGroup:
     ) -> None:
         """`and` needs every statement, `or` one."""
         group = StatementGroup(
-            (UnaryStatement(X, "(Boolean) is True"), UnaryStatement(Y, "(Boolean) is True")), operator
+            (UnaryStatement(X, "(Boolean) is True"), UnaryStatement(Y, "(Boolean) is True")),
+            operator,
         )
         assert holds(group, dict(zip("xy", values, strict=True))) is expected
 
@@ -284,7 +290,9 @@ class TestStatementGroup:
         is_x, is_y = (UnaryStatement(operand, "(Boolean) is True") for operand in (X, Y))
         inner = StatementGroup((is_y, UnaryStatement(X, "(Boolean) is True", negate=True)), "or")
         group = StatementGroup((is_x, inner), "and")
-        table = {(x, y): holds(group, {"x": x, "y": y}) for x in (True, False) for y in (True, False)}
+        table = {
+            (x, y): holds(group, {"x": x, "y": y}) for x in (True, False) for y in (True, False)
+        }
         assert table == {
             (True, True): True,
             (True, False): False,

@@ -215,9 +215,7 @@ class TestLoneOnnxFile:
         message: str,
     ) -> None:
         """Metadata are data: text that looks like code is an error, not code."""
-        path = networks.anchor_free(
-            tmp_path / "boxes.onnx", metadata=networks.metadata(**changes)
-        )
+        path = networks.anchor_free(tmp_path / "boxes.onnx", metadata=networks.metadata(**changes))
         with pytest.raises(error, match=message):
             load_package(path)
 

@@ -44,7 +44,13 @@ class TestPlanTransform:
             ("stretch", (100, 300), (640, 640), (640, 640), (0, 0, 0, 0)),
             ("center-crop", (601, 800), (601, 800), (640, 640), (-80, 19, -80, 20)),
             ("fit-longer-edge", (100, 300), (213, 640), (213, 640), (0, 0, 0, 0)),
-            ("fit-shorter-edge-center-crop", (100, 300), (640, 1920), (640, 640), (-640, 0, -640, 0)),
+            (
+                "fit-shorter-edge-center-crop",
+                (100, 300),
+                (640, 1920),
+                (640, 640),
+                (-640, 0, -640, 0),
+            ),
         ],
     )
     def test_known_placements(
@@ -129,7 +135,9 @@ class TestImageTransform:
         points: list[tuple[float, float]],
     ) -> None:
         """For any size, mode and crop, a point of the image comes back to where it was."""
-        static = StaticCrop(enabled=True, x_min=crop[0], y_min=crop[1], x_max=crop[2], y_max=crop[3])
+        static = StaticCrop(
+            enabled=True, x_min=crop[0], y_min=crop[1], x_max=crop[2], y_max=crop[3]
+        )
         transform = plan_transform(size, _network(*network, mode), static)
         xy = np.array(points, dtype=np.float64) * size[::-1]
         back = transform.points_to_image(transform.points_to_network(xy))
@@ -149,9 +157,7 @@ class TestImageTransform:
         transform = plan_transform(size, _network(320, 416, mode))
         left, top, right, bottom = transform.pads
         corners = transform.boxes_to_network(np.array([[0, 0, size[1], size[0]]]))
-        np.testing.assert_allclose(
-            corners[0], [left, top, 416 - right, 320 - bottom], atol=1e-6
-        )
+        np.testing.assert_allclose(corners[0], [left, top, 416 - right, 320 - bottom], atol=1e-6)
 
     def test_boxes_are_clipped_to_the_image(self) -> None:
         """A box that reaches into the padding ends at the border of the image."""

@@ -60,5 +60,5 @@ class TestAsImageList:
         assert [one.shape for one in images] == [(4, 5, 3)] * 2
         assert images[0][0, 0].tolist() == [0, 0, 255]
         assert as_image_list([tensor[0]], "bgr")[0][0, 0].tolist() == [255, 0, 0]
-        with pytest.raises(ModelInputError, match="got torch.float32"):
+        with pytest.raises(ModelInputError, match="got float32"):
             as_image_list(tensor.float())

@@ -38,7 +38,7 @@ def crop_image(root_image: WorkflowImageData) -> WorkflowImageData:
     )
 
 
-def ellipse_masks(count: int, height: int, width: int, seed: int = 0) -> np.ndarray:
+def _ellipse_masks(count: int, height: int, width: int, seed: int = 0) -> np.ndarray:
     """(count, height, width) bool: ellipses that may touch or cross the border."""
     rng = np.random.default_rng(seed)
     masks = np.zeros((count, height, width), np.uint8)
@@ -47,6 +47,12 @@ def ellipse_masks(count: int, height: int, width: int, seed: int = 0) -> np.ndar
         axes = (int(rng.integers(1, width // 3 + 2)), int(rng.integers(1, height // 3 + 2)))
         cv2.ellipse(mask, centre, axes, float(rng.integers(0, 180)), 0, 360, 1, -1)
     return masks.astype(bool)
+
+
+@pytest.fixture(scope="session")
+def ellipse_masks() -> Callable[..., np.ndarray]:
+    """Makes masks of ellipses."""
+    return _ellipse_masks
 
 
 @pytest.fixture(scope="session")

@@ -22,7 +22,10 @@ from blocks.kinds.detections.rle import (
 )
 
 MASKS = hnp.arrays(
-    bool, st.tuples(st.integers(1, 12), st.integers(1, 12)), elements=st.booleans(), fill=st.booleans()
+    bool,
+    st.tuples(st.integers(1, 12), st.integers(1, 12)),
+    elements=st.booleans(),
+    fill=st.booleans(),
 )
 
 
@@ -90,9 +93,7 @@ class TestCropRuns:
         """Placing a crop on a larger grid gives the runs of the padded mask."""
         whole = np.pad(crop, ((top, bottom), (left, right)))
         placed = place_runs(runs_of_crop(crop), crop.shape[0], (left, top), whole.shape)
-        assert [item.tolist() for item in placed] == [
-            item.tolist() for item in runs_of_crop(whole)
-        ]
+        assert [item.tolist() for item in placed] == [item.tolist() for item in runs_of_crop(whole)]
 
 
 class TestCompactFromRles:

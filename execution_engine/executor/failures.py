@@ -1,0 +1,39 @@
+"""Turns what the code of a block raised into the error that leaves the engine."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from typing import NoReturn
+
+from execution_engine.errors import BlockTraceback, StepExecutionError
+from execution_engine.plan import StepPlan
+
+StepErrorHandler = Callable[[str, Exception], None]
+
+
+def raise_step_failure(
+    step: StepPlan, error: Exception, handler: StepErrorHandler | None
+) -> NoReturn:
+    """Raises `StepExecutionError` for an error of a step, unless the host's handler raises its own.
+
+    Args:
+        step: the step whose code raised.
+        error: what it raised; no `WorkflowError`, those pass as they are.
+        handler: called first with the step's name and the error.
+    """
+    if handler is not None:
+        handler(step.name, error)
+    last = traceback.extract_tb(error.__traceback__)[-1:]
+    raise StepExecutionError(
+        str(error) or type(error).__name__,
+        context="workflow_execution | step_execution",
+        inner_error=error,
+        block_id=step.name,
+        block_type=step.spec.type_id,
+        block_traceback=BlockTraceback(
+            "".join(traceback.format_exception(error)),
+            last[0].lineno if last else None,
+            last[0].line if last else None,
+        ),
+    ) from error
