@@ -13,13 +13,15 @@ from execution_engine.errors import (
     WorkflowEnvironmentConfigurationError,
 )
 from execution_engine.executor.blocks import close_blocks, create_blocks
+from execution_engine.executor.failures import StepErrorHandler
+from execution_engine.executor.futures import FutureSlots
 from execution_engine.executor.inputs import assemble_inputs, check_parameters
 from execution_engine.executor.limits import CancellationToken, RunLimits
 from execution_engine.executor.outputs import construct_outputs
 from execution_engine.executor.report import RunReport
 from execution_engine.executor.scheduler import run_concurrently, run_in_order
 from execution_engine.executor.state import RunState
-from execution_engine.executor.step_runner import StepErrorHandler, StepRunner
+from execution_engine.executor.step_runner import StepRunner
 from execution_engine.images.codec import ImageCodec
 from execution_engine.kinds.codec import DecodingContext
 from execution_engine.plan import Plan
@@ -79,14 +81,20 @@ class ExecutionEngine:
         image_codec = _engine_parameter(init_parameters, "image_codec")
         self._decoding = DecodingContext(image_codec or ImageCodec(), prevent_local_images_loading)
         self._blocks = create_blocks(plan, registry, parameters)
-        self._future_slots = frozenset(
-            slot
-            for step, block in zip(plan.steps, self._blocks, strict=True)
-            if block.returns_futures
-            for slot in step.outputs.values()
+        self._futures = FutureSlots(
+            {
+                slot: step
+                for step, block in zip(plan.steps, self._blocks, strict=True)
+                if block.returns_futures
+                for slot in step.outputs.values()
+            },
+            step_error_handler,
+        )
+        self._future_outputs = self._futures.among(
+            slot for output in plan.outputs for _, slot, _ in output.members
         )
         self._runners = [
-            StepRunner(step, block, plan.codecs, self._future_slots, step_error_handler)
+            StepRunner(step, block, plan.codecs, self._futures, step_error_handler)
             for step, block in zip(plan.steps, self._blocks, strict=True)
         ]
         self._models_to_warm: list[str] = []
@@ -158,7 +166,11 @@ class ExecutionEngine:
                 step_error_handler=handler,
             )
         if dependencies_pre_init:
-            engine._preload(dependencies_pre_init, parameters)
+            try:
+                engine._preload(dependencies_pre_init, parameters)
+            except BaseException:
+                engine.close()
+                raise
         return engine
 
     @staticmethod
@@ -303,11 +315,8 @@ class ExecutionEngine:
     def _respond(
         self, state: RunState, serialize: bool, resolve_futures: bool
     ) -> list[dict[str, Any]]:
-        if resolve_futures and self._future_slots:
-            for output in self.plan.outputs:
-                for _, slot, _ in output.members:
-                    if slot in self._future_slots:
-                        state.resolve(slot)
+        if resolve_futures:
+            self._futures.wait(state, self._future_outputs)
         return construct_outputs(self.plan, state, serialize)
 
     def _preload(self, dependencies: Sequence[str], parameters: Mapping[str, Any]) -> None:

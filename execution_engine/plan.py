@@ -199,18 +199,19 @@ class Plan:
         lines = [f"workflow for engine {self.definition.version}"]
         for item in self.inputs:
             declared = item.declaration
-            depth = f"depth {declared.dimensionality}" if declared.dimensionality else "parameter"
-            lines.append(f"  input {declared.name}: {', '.join(declared.kinds)} ({depth})")
+            level = f"depth {declared.dimensionality}" if declared.dimensionality else "parameter"
+            lines.append(f"  input {declared.name}: {', '.join(declared.kinds)} ({level})")
         for step in self.steps:
-            depth = 0 if step.axis == SINGLE else len(self.axes[step.axis].lineage)
             run = {ONCE: "once", EACH: "each element", BATCH: "whole batch"}[step.mode]
             gates = (
                 f", gated by {', '.join(gate.source for gate in step.gates)}" if step.gates else ""
             )
+            depth = self.depth(step.axis)
             lines.append(f"  step {step.name}: {step.spec.type_id} ({run}, depth {depth}{gates})")
         for output in self.outputs:
-            depth = 0 if output.axis == SINGLE else len(self.axes[output.axis].lineage)
-            lines.append(f"  output {output.name}: {output.selector} (depth {depth})")
+            lines.append(
+                f"  output {output.name}: {output.selector} (depth {self.depth(output.axis)})"
+            )
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:

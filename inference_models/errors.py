@@ -1,7 +1,8 @@
-"""The one tree of errors of models: loading, choosing, running. Nothing here may import another module of the package.
+"""The one tree of errors of models: loading, choosing, running. Nothing here may import another
+module of the package.
 
-Class names are part of the contract with code that catches them by name, so the tree names also what only a source of
-models (a registry, a hosted service) raises.
+Class names are part of the contract with code that catches them by name, so the tree names also
+what only a source of models (a registry, a hosted service) raises.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ class InvalidParameterError(InferenceModelsError, ValueError):
     code = "invalid_parameter"
 
 
-class InvalidMaskDecodeArgument(InvalidParameterError):  # noqa: N818 - the name clients know
+class InvalidMaskDecodeArgument(InvalidParameterError):
     """The mode of mask decoding is unknown, or its factor is out of range."""
 
     code = "invalid_mask_decode_argument"

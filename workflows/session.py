@@ -79,19 +79,16 @@ class Session:
 
     @property
     def model_manager(self) -> ModelManager:
-        """The models of this session; the manager is made at the first access."""
+        """The models of this session; the manager is made at the first access.
+
+        Raises:
+            WorkflowEnvironmentConfigurationError: the settings name a device or a folder that
+                cannot be used, or the session is closed.
+        """
         self._check_open()
         with self._lock:
             if self._model_manager is None:
-                from inference_models.manager.manager import ModelManager
-
-                settings = self.settings
-                self._model_manager = ModelManager(
-                    model_directories=settings.model_directories,
-                    max_bytes=settings.max_model_bytes,
-                    allow_paths=settings.allow_model_paths,
-                    device=settings.device,
-                )
+                self._model_manager = _new_model_manager(self.settings)
             return self._model_manager
 
     def compile(
@@ -206,6 +203,25 @@ def _installed_blocks() -> BlockRegistry:
 
         plugins.insert(0, core_plugin())
     return BlockRegistry(plugins)
+
+
+def _new_model_manager(settings: WeftlensSettings) -> ModelManager:
+    from inference_models.errors import InferenceModelsError
+    from inference_models.manager.manager import ModelManager
+
+    try:
+        return ModelManager(
+            model_directories=settings.model_directories,
+            max_bytes=settings.max_model_bytes,
+            allow_paths=settings.allow_model_paths,
+            device=settings.device,
+        )
+    except InferenceModelsError as error:
+        raise WorkflowEnvironmentConfigurationError(
+            f"The settings of this session do not allow models to load: {error}",
+            context="session",
+            inner_error=error,
+        ) from error
 
 
 def _image_codec(settings: WeftlensSettings) -> ImageCodec:

@@ -79,9 +79,11 @@ class Batch(Generic[T]):
         for index, element in self.iter_with_indices():
             if index in indices_to_remove:
                 continue
-            if isinstance(element, Batch):
-                element = element.remove_by_indices(indices_to_remove)
-            content.append(element)
+            content.append(
+                element.remove_by_indices(indices_to_remove)
+                if isinstance(element, Batch)
+                else element
+            )
             kept.append(index)
         return Batch(content, kept)
 

@@ -194,16 +194,17 @@ def _check_hooks(spec: BlockSpec, origin: str) -> None:
             f"Block {origin}: the output dimensionality offset must be -1, 0 or 1, got "
             f"{spec.output_offset}."
         )
-    offsets = set(spec.input_offsets.values())
-    if any(offset < 0 for offset in offsets) or (
-        len(offsets) > 0 and max(offsets) - min(offsets) > 1
-    ):
+    given = dict(spec.input_offsets)
+    offsets = {*given.values(), *(given.get(name, 0) for name in _data_fields(spec))}
+    if min(offsets, default=0) < 0 or max(offsets, default=0) > 1:
         raise BlockInterfaceError(
-            f"Block {origin}: input dimensionality offsets must be non-negative and at most 1 "
-            "apart, "
-            f"got {dict(spec.input_offsets)}."
+            f"Block {origin}: input dimensionality offsets must be 0 or 1, got {given}."
         )
-    if len(offsets) > 1 or offsets == {1}:
+    if offsets == {1}:
+        raise BlockInterfaceError(
+            f"Block {origin}: at least one input needs the dimensionality offset 0, got {given}."
+        )
+    if len(offsets) > 1:
         if spec.reference_property is None:
             raise BlockInterfaceError(
                 f"Block {origin}: inputs at different depths need "
@@ -212,11 +213,19 @@ def _check_hooks(spec: BlockSpec, origin: str) -> None:
         if spec.output_offset != 0:
             raise BlockInterfaceError(
                 f"Block {origin}: inputs at different depths allow no output dimensionality "
-                "offset, "
-                f"got {spec.output_offset}."
+                f"offset, got {spec.output_offset}."
             )
     if spec.reference_property is not None and spec.reference_property not in spec.fields:
         raise BlockInterfaceError(
             f"Block {origin}: the dimensionality reference {spec.reference_property!r} is not a "
             "field."
         )
+
+
+def _data_fields(spec: BlockSpec) -> list[str]:
+    """Fields that may hold a reference to data."""
+    return [
+        name
+        for name, field in spec.fields.items()
+        if any(reference.element != "step" for reference in field.references)
+    ]

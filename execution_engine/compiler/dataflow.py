@@ -29,8 +29,8 @@ ROOT_LEVEL = "<workflow_input>"
 
 
 class Cast(NamedTuple):
-    """How single values become batches: the lineage they are repeated along, and how many batches of
-    one are put round each below it.
+    """How single values become batches: the lineage they are repeated along, and how many batches
+    of one are put round each below it.
     """
 
     lineage: Lineage
@@ -131,9 +131,7 @@ class _StepTracer:
         outputs = execution
         if self.spec.output_offset > 0:
             outputs = (*reference, f"$steps.{self.node.step.name}")
-        return StepFlow(
-            execution, outputs, edges, self._casts(reference), controlled
-        )
+        return StepFlow(execution, outputs, edges, self._casts(reference), controlled)
 
     def _source_lineage(self, edge: DataEdge) -> Lineage:
         if edge.source < 0:

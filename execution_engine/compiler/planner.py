@@ -212,8 +212,10 @@ class _Planner:
             for edge, lineage in edges
             if edge.reference.key is not None
         }
-        keys: Iterable[int | str] = template if isinstance(template, dict) else range(len(template))
-        literals = (key for key in keys if key not in parts and template[key] is not None)
+        entries: Iterable[tuple[int | str, Any]] = (
+            template.items() if isinstance(template, dict) else enumerate(template)
+        )
+        literals = (key for key, item in entries if key not in parts and item is not None)
         return replace(
             argument,
             template=template,

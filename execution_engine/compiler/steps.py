@@ -21,8 +21,10 @@ from execution_engine.definition.references import (
     parse_reference,
 )
 from execution_engine.errors import (
+    BlockInterfaceError,
     BlockNotInBuildError,
     InvalidReferenceTargetError,
+    PluginLoadingError,
     WorkflowSyntaxError,
 )
 from execution_engine.registry.registry import BlockRegistry
@@ -83,29 +85,54 @@ def _parse_step(
         return parsed
     parsed.spec = spec
     parsed.references = tuple(_references(step, spec, problems))
-    loaded = registry.load(step.type)
+    try:
+        loaded = registry.load(step.type)
+    except PluginLoadingError as error:
+        problems.add(
+            PluginLoadingError,
+            "block_not_loadable",
+            f"Step '{step.name}': {error.public_message}",
+            f"{step.where}/type",
+            block_id=step.name,
+            block_type=step.type,
+        )
+        if not spec.dynamic_outputs:
+            parsed.outputs = {output.name: output for output in spec.outputs}
+        return parsed
     parsed.block = loaded.block
     body = step.body if isinstance(step.body, dict) else dict(step.body)
     try:
         parsed.manifest = loaded.manifest.model_validate(body)
     except ValidationError as error:
         add_validation_problems(step, spec, error, problems)
-    parsed.outputs = _outputs(parsed, loaded.manifest)
+    parsed.outputs = _outputs(parsed, spec, loaded.manifest, problems)
     return parsed
 
 
 def _outputs(
-    parsed: ParsedStep, manifest: type[WorkflowBlockManifest]
+    parsed: ParsedStep,
+    spec: BlockSpec,
+    manifest: type[WorkflowBlockManifest],
+    problems: ProblemList,
 ) -> Mapping[str, OutputSpec] | None:
-    assert parsed.spec is not None
     if manifest.get_actual_outputs is WorkflowBlockManifest.get_actual_outputs:
-        return {output.name: output for output in parsed.spec.outputs}
+        return {output.name: output for output in spec.outputs}
     if parsed.manifest is None:
         return None
-    return {
-        output.name: OutputSpec(output.name, output.kind_names)
-        for output in parsed.manifest.get_actual_outputs()
-    }
+    try:
+        outputs = parsed.manifest.get_actual_outputs()
+    except Exception as error:  # code of a plug-in
+        problems.add(
+            BlockInterfaceError,
+            "outputs_unknown",
+            f"Step '{parsed.name}' ({spec.type_id}) cannot tell its outputs: "
+            f"{str(error) or type(error).__name__}",
+            parsed.declaration.where,
+            block_id=parsed.name,
+            block_type=parsed.declaration.type,
+        )
+        return None
+    return {output.name: OutputSpec(output.name, output.kind_names) for output in outputs}
 
 
 def _references(

@@ -148,10 +148,8 @@ def _locate(body: Mapping[str, Any], detail: Mapping[str, Any]) -> list[str | in
     current: Any = body
     location = detail["loc"]
     for position, part in enumerate(location):
-        if isinstance(current, Mapping) and part in current:
-            path.append(part)
-            current = current[part]
-        elif isinstance(current, list) and isinstance(part, int) and part < len(current):
+        named = isinstance(current, Mapping) and part in current
+        if named or (isinstance(current, list) and isinstance(part, int) and part < len(current)):
             path.append(part)
             current = current[part]
         elif position == len(location) - 1 and detail["type"] == "missing":

@@ -9,6 +9,7 @@ from execution_engine.errors import (
     DuplicatedNameError,
     ExecutionGraphStructureError,
     InvalidReferenceTargetError,
+    PluginLoadingError,
     Problem,
     ReferenceTypeError,
     StepInputDimensionalityError,
@@ -20,7 +21,7 @@ from execution_engine.errors import (
 
 # The phases of a compilation in order: the class of the earliest one is raised.
 _PHASES: tuple[tuple[type[WorkflowCompilerError], ...], ...] = (
-    (WorkflowSyntaxError, BlockNotInBuildError),
+    (WorkflowSyntaxError, BlockNotInBuildError, PluginLoadingError),
     (DuplicatedNameError,),
     (InvalidReferenceTargetError, ReferenceTypeError),
     (ExecutionGraphStructureError, BlockInterfaceError),

@@ -53,7 +53,7 @@ class ArgumentBuilder:
             self.reads_slots = self.reads_slots or bool(values)
             batched = any(value.axis != SINGLE for value in values)
             self.reads_batches = self.reads_batches or batched
-            if batched or argument.cast and argument.template is not None:
+            if batched or (argument.cast and argument.template is not None):
                 self._spread.append(argument)
             elif argument.cast:
                 self._cast.append(argument)
@@ -173,9 +173,7 @@ def batch_of(content: list[Any], axis: Axis, positions: list[int]) -> Batch[Any]
     return Batch(content, _Indices(axis, positions))
 
 
-def transposed(
-    argument: ArgumentPlan, content: list[Any], axis: Axis, positions: list[int]
-) -> Any:
+def transposed(argument: ArgumentPlan, content: list[Any], axis: Axis, positions: list[int]) -> Any:
     """A list (or object) of batches from one list (or object) an element."""
     result = argument.template.copy()
     for key, value in argument.parts:

@@ -32,8 +32,11 @@ def create_blocks(
     try:
         for step in plan.steps:
             created.append(_create(step, registry, init_parameters))
-    except BaseException:
-        close_blocks(created)
+    except BaseException as error:
+        try:
+            close_blocks(created)
+        except Exception as later:
+            error.add_note(f"Closing the blocks made before failed too: {later}")
         raise
     return created
 

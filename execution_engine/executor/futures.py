@@ -16,8 +16,8 @@ DEFAULT_TIMEOUT = 60.0
 
 
 def resolve_futures(value: Any, timeout: float = DEFAULT_TIMEOUT) -> Any:
-    """The value with every `Future` in it (also inside lists, tuples, dicts, batches) replaced by its
-    result.
+    """The value with every `Future` in it (also inside lists, tuples, dicts, batches) replaced by
+    its result.
 
     Raises:
         TimeoutError: a future is not done within `timeout` seconds.

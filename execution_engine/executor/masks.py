@@ -21,11 +21,10 @@ class Masks:
         self.closed_by: str | None = None
         for gate in plan.gates:
             verdict = state.slots[gate.slot]
-            if gate.axis == SINGLE or verdict is None:
-                if not verdict:
-                    self.closed_by = gate.source
-            else:
+            if gate.axis != SINGLE:
                 self._verdicts.append((state.axis(gate.axis), verdict, gate.source))
+            elif not verdict:
+                self.closed_by = gate.source
 
     def allowed(self, axis: Axis) -> list[bool] | None:
         """One verdict an element of `axis`, None when every element may run."""

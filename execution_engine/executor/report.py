@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-SkipReason = Literal["gate closed", "input empty"]
+SkipReason = Literal["gate closed", "input empty", "no elements"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,8 +14,8 @@ class SkippedStep:
 
     Attributes:
         step: name of the step.
-        reason: why: a gate closed, or an input was empty.
-        because_of: name of the gate or of the argument.
+        reason: why: a gate closed, an input was empty, or there was nothing to work on.
+        because_of: name of the gate or of the argument, "" when there were no elements.
         elements: how many elements were left out; None when the step runs once.
     """
 

@@ -90,6 +90,8 @@ class ResultWriter:
         elif axis is not None:
             for slot in plan.outputs.values():
                 state.slots[slot] = [None] * axis.size
+        for slot in plan.targets.values():
+            state.slots[slot] = False if axis is None else [False] * axis.size
         return None if axis is None else axis.size
 
     def _is_child(self, result: Any) -> bool:
@@ -101,8 +103,8 @@ class ResultWriter:
         for result in results:
             if not isinstance(result, list):
                 raise InvalidBlockBehaviourError(
-                    f"{self._what} makes several elements of one and must return a list of objects, "
-                    f"got {type(result).__name__}.",
+                    f"{self._what} makes several elements of one and must return a list of "
+                    f"objects, got {type(result).__name__}.",
                     context=_CONTEXT,
                 )
             for row in result:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from execution_engine.executor.axes import Axis
-from execution_engine.executor.futures import resolve_futures
 from execution_engine.executor.limits import RunLimits
 from execution_engine.executor.report import RunReport
 
@@ -39,7 +38,3 @@ class RunState:
         axis = self.axes[number]
         assert axis is not None, f"axis {number} is read before it is made"
         return axis
-
-    def resolve(self, slot: int) -> None:
-        """Replaces futures in a slot by their results."""
-        self.slots[slot] = resolve_futures(self.slots[slot])

@@ -56,14 +56,14 @@ class StepRunner:
         self._future_inputs = self._futures.among(used)
         names = {*plan.constants, *(argument.name for argument in plan.arguments)}
         self._private = sorted(names & plan.spec.written_in_place)
-        # Fields one level below a step that runs once: a batch block still wants a batch of batches.
+        # One level below a step that runs once: a batch block still wants a batch of batches.
         self._wrapped = {
             argument.name
             for argument in plan.arguments
             if plan.mode == ONCE
             and plan.spec.accepts_batch_input
             and plan.spec.input_offsets.get(argument.name)
-            and (any(value.axis != SINGLE for value in argument.values) or argument.cast_axis != SINGLE)
+            and (*(value.axis for value in argument.values), argument.cast_axis) != (SINGLE,) * 2
         }
 
     def run(self, state: RunState) -> None:
@@ -154,7 +154,7 @@ class StepRunner:
         """Positions of the elements that run."""
         positions = list(range(axis.size))
         if not positions:
-            self._note(state, "no elements", self.plan.name, 0)
+            self._note(state, "no elements", "", 0)
         reads_batches = self._builder.reads_batches
         if masks is not None and not (self._accepts_empty and reads_batches):
             allowed = masks.allowed(axis)
@@ -184,7 +184,7 @@ class StepRunner:
     def _skip(self, state: RunState, reason: SkipReason, because_of: str) -> None:
         elements = self._writer.write_nothing(state)
         if elements == 0:
-            reason, because_of = "no elements", self.plan.name
+            reason, because_of = "no elements", ""
         self._note(state, reason, because_of, elements)
 
     def _note(
@@ -196,5 +196,5 @@ class StepRunner:
 
 
 def _identities(column: list[Any]) -> list[Any]:
-    """The column with everything but None replaced, so that `in` never calls `__eq__` of a value."""
+    """The column with everything but None replaced: `in` must not call `__eq__` of a value."""
     return [None if value is None else 0 for value in column]

@@ -150,7 +150,7 @@ class ImageCodec:
             return self._load_url(name, text)
         if declared == "file":
             return self._load_file(name, Path(text), files_allowed)
-        if files_allowed and len(text) < _LONGEST_PATH and os.path.exists(text):
+        if files_allowed and len(text) < _LONGEST_PATH and os.path.isfile(text):
             return self._load_file(name, Path(text), files_allowed)
         body = text.split(",", 1)[1] if text.startswith("data:") and "," in text else text
         try:
@@ -180,6 +180,9 @@ class ImageCodec:
         if not files_allowed:
             raise _error(name, "a path; reading local files is not permitted here")
         try:
+            # Devices and pipes may never end.
+            if path.exists() and not path.is_file():
+                raise _error(name, f"the path {str(path)!r}, which is no regular file")
             content = path.read_bytes()
         except OSError as error:
             raise _error(

@@ -58,6 +58,9 @@ class ImageKindCodec(KindCodec):
         """The image; `name` is its id when it brings none. Raises `WorkflowImageLoadError`."""
         codec = context.image_codec if context.image_codec is not None else ImageCodec()
         image: WorkflowImageData = codec.load(name, value, name, context)
+        if context.fps and not image.has_video_metadata:
+            video = VideoMetadata(image.video_metadata.video_identifier, fps=context.fps)
+            image = WorkflowImageData.copy_and_replace(image, video_metadata=video)
         return image
 
     def copy(self, value: Any) -> WorkflowImageData:

@@ -5,6 +5,7 @@ Reading and running are elsewhere.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -16,14 +17,14 @@ from pydantic_core import CoreSchema, core_schema
 ROW_OPERAND = "_"
 
 
-class Definition:
+class Definition(ABC):
     """Base of everything that is written in the language; instances are immutable."""
 
     __slots__ = ()
 
+    @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """The definition as the JSON object it is read from, defaults filled in."""
-        raise NotImplementedError
 
     @classmethod
     def parse(cls, data: Any) -> Self:

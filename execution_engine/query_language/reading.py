@@ -91,13 +91,16 @@ FIELDS: Final[Mapping[type[Definition], tuple[FieldSpec, ...]]] = {
         FieldSpec("default", CASE_RESULT, description="Result when no case is true"),
     ),
 }
-OPERAND_CLASSES: Final = {"StaticOperand": StaticOperand, "DynamicOperand": DynamicOperand}
-STATEMENT_CLASSES: Final = {
+OPERAND_CLASSES: Final[Mapping[str, type[Definition]]] = {
+    "StaticOperand": StaticOperand,
+    "DynamicOperand": DynamicOperand,
+}
+STATEMENT_CLASSES: Final[Mapping[str, type[Definition]]] = {
     "BinaryStatement": BinaryStatement,
     "UnaryStatement": UnaryStatement,
     "StatementGroup": StatementGroup,
 }
-RESULT_CLASSES: Final = {
+RESULT_CLASSES: Final[Mapping[str, type[Definition]]] = {
     "StaticCaseResult": StaticCaseResult,
     "DynamicCaseResult": DynamicCaseResult,
 }

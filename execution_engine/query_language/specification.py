@@ -12,15 +12,8 @@ from pydantic_core import SchemaValidator, core_schema
 
 from execution_engine.kinds.kind import Kind
 
-
-class _Required:
-    """Stands for "there is no default"."""
-
-    def __repr__(self) -> str:
-        return "REQUIRED"
-
-
-REQUIRED: Final = _Required()
+REQUIRED: Final = object()
+"""Stands for "there is no default"."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,16 +8,18 @@ import importlib
 import re
 import threading
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, get_args
 
 from execution_engine.block_api.block import WorkflowBlock, WorkflowBlockManifest
 from execution_engine.block_api.digest import digest_block
 from execution_engine.block_api.spec import BlockSpec
 from execution_engine.definition.references import nearest
 from execution_engine.errors import PluginLoadingError, UnknownManifestType
+from execution_engine.kinds.catalogue import ALL_KINDS
 from execution_engine.kinds.codec import CodecRegistry, KindCodec
 from execution_engine.kinds.defaults import default_codec_registry
+from execution_engine.kinds.kind import Kind
 from execution_engine.registry.plugin import KnownBlock, Plugin
 from execution_engine.versions import ENGINE_VERSION, version_in_range
 
@@ -40,8 +42,8 @@ class BlockRegistry:
         plugins: sources of blocks; two blocks with one type id are an error.
 
     Raises:
-        PluginLoadingError: two plug-ins claim the same type id or source name; the text names both
-            origins.
+        PluginLoadingError: two plug-ins claim the same type id, source name or kind name; the text
+            names both origins.
     """
 
     def __init__(self, plugins: Iterable[Plugin] = ()) -> None:
@@ -69,8 +71,7 @@ class BlockRegistry:
                         self._known[type_id] = known
             if plugin.codecs is not None:
                 codecs.extend(plugin.codecs())
-        kinds = [kind for plugin in self.plugins for kind in plugin.kinds]
-        self.codecs: CodecRegistry = default_codec_registry(codecs, kinds)
+        self.codecs: CodecRegistry = default_codec_registry(codecs, self._plugin_kinds())
 
     @property
     def specs(self) -> Mapping[str, BlockSpec]:
@@ -188,8 +189,7 @@ class BlockRegistry:
             if other is not None:
                 raise PluginLoadingError(
                     f"Two blocks have the type '{type_id}': {other.module}.{other.class_name} of "
-                    f"{other.source} "
-                    f"and {spec.module}.{spec.class_name} of {spec.source}."
+                    f"{other.source} and {spec.module}.{spec.class_name} of {spec.source}."
                 )
             self._specs[type_id] = spec
         self._canonical[spec.type_id] = spec
@@ -200,7 +200,7 @@ class BlockRegistry:
             try:
                 module = importlib.import_module(spec.module)
                 block = getattr(module, spec.class_name)
-            except (ImportError, AttributeError) as error:
+            except Exception as error:  # whatever a module raises, the block cannot be loaded
                 needs = (
                     f" Install it with: pip install 'weftlens[{spec.extra}]'." if spec.extra else ""
                 )
@@ -209,7 +209,34 @@ class BlockRegistry:
                     f"{error}.{needs}",
                     inner_error=error,
                 ) from error
-        return LoadedBlock(replace(spec), block, block.get_manifest())
+            self._check_against_index(spec, block)
+        return LoadedBlock(spec, block, block.get_manifest())
+
+    def _check_against_index(self, spec: BlockSpec, block: type[WorkflowBlock]) -> None:
+        """Refuses a class whose manifest has other ids or fields than the index says."""
+        fields = block.get_manifest().model_fields
+        ids = get_args(fields["type"].annotation)
+        if ids == (spec.type_id, *spec.aliases) and fields.keys() - {"type", "name"} == (
+            spec.fields.keys()
+        ):
+            return
+        raise PluginLoadingError(
+            f"Block '{spec.type_id}' ({spec.module}.{spec.class_name}) differs from the index of "
+            f"its plug-in '{spec.source}'; generate that index again."
+        )
+
+    def _plugin_kinds(self) -> list[Kind]:
+        """Kinds of all plug-ins; one name with two meanings is an error."""
+        origins = {kind.name: (kind, "the language itself") for kind in ALL_KINDS}
+        for plugin in self.plugins:
+            for kind in plugin.kinds:
+                other, origin = origins.setdefault(kind.name, (kind, plugin.source))
+                if other != kind:
+                    raise PluginLoadingError(
+                        f"Two kinds are named '{kind.name}': one of {origin} and one of "
+                        f"{plugin.source}."
+                    )
+        return [kind for plugin in self.plugins for kind in plugin.kinds]
 
 
 def _bare(type_id: str) -> str:

@@ -1,4 +1,5 @@
-"""What a backend is: it runs `forward`, and nothing else. Pixels and predictions are none of its business."""
+"""What a backend is: it runs `forward`, and nothing else. Pixels and predictions are none of its
+business."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from inference_models.packages.package import ModelPackage
 
 @dataclass(frozen=True, slots=True)
 class TensorSpec:
-    """An input or output of a graph; a None in the shape is a side that may vary, a None shape is unknown."""
+    """An input or output of a graph; a None in the shape is a side that may vary, a None shape is
+    unknown."""
 
     name: str
     shape: tuple[int | None, ...] | None

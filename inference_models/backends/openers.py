@@ -1,4 +1,5 @@
-"""The backends that come with the package, by the name packages use. Their libraries load when one is opened."""
+"""The backends that come with the package, by the name packages use. Their libraries load when one
+is opened."""
 
 from __future__ import annotations
 

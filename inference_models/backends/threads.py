@@ -8,7 +8,8 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-# More threads than this in one call gain little on networks of the usual size, and cost other calls their cores.
+# More threads than this in one call gain little on networks of the usual size, and cost other calls
+# their cores.
 MAX_THREADS_PER_CALL = 4
 
 
@@ -22,11 +23,13 @@ def available_cores() -> int:
 class ThreadBudget:
     """Hands out threads so that all calls together never compute on more than there are.
 
-    Calls wait in the order they came, so that a call which needs many threads is not overtaken forever.
+    Calls wait in the order they came, so that a call which needs many threads is not overtaken
+    forever.
 
     Args:
         total: threads there are; the available cores when None.
-        per_call: threads one call of one model gets; `MAX_THREADS_PER_CALL` or the total, when None.
+        per_call: threads one call of one model gets; `MAX_THREADS_PER_CALL` or the total, when
+            None.
 
     Raises:
         ValueError: a number is not positive, or a call would get more than there are.

@@ -1,4 +1,5 @@
-"""The `torch-script` backend. Imports torch when a package is opened; unpickles nothing with Python."""
+"""The `torch-script` backend. Imports torch when a package is opened; unpickles nothing with
+Python."""
 
 from __future__ import annotations
 
@@ -17,18 +18,21 @@ from inference_models.errors import (
 )
 from inference_models.packages.package import ModelPackage
 
-# TorchScript's registry of types belongs to the process and is not thread-safe, so its lock does as well.
+# TorchScript's registry of types belongs to the process and is not thread-safe, so its lock does as
+# well.
 _LOADING = threading.Lock()
 
 
 class TorchScriptBackend:
     """A TorchScript module of one model.
 
-    The archive tells nothing about shapes: the input's comes from the package, the outputs show with a call.
+    The archive tells nothing about shapes: the input's comes from the package, the outputs show
+    with a call.
 
     Args:
         package: what to open.
-        options: threads and device. Threads of torch belong to the process, so torch's own number is reported.
+        options: threads and device. Threads of torch belong to the process, so torch's own number
+            is reported.
 
     Raises:
         MissingDependencyError: torch is not installed.
@@ -67,7 +71,8 @@ class TorchScriptBackend:
         self.nbytes = sum(tensor.numel() * tensor.element_size() for tensor in tensors)
 
     def forward(self, batch: np.ndarray) -> dict[str, np.ndarray]:
-        """Runs the module on one input; outputs are named `output0`, `output1`, ... unless the module names them."""
+        """Runs the module on one input; outputs are named `output0`, `output1`, ... unless the
+        module names them."""
         torch = self._torch
         try:
             with torch.inference_mode():
@@ -83,9 +88,9 @@ class TorchScriptBackend:
             named = {f"output{n}": value for n, value in enumerate(_flatten(answer))}
         wrong = {name: value for name, value in named.items() if not torch.is_tensor(value)}
         if wrong or not named:
+            got = ", ".join(f"{name}: {type(value).__name__}" for name, value in wrong.items())
             raise ModelRuntimeError(
-                f"{self._weights} must answer with tensors, got "
-                f"{', '.join(f'{name}: {type(value).__name__}' for name, value in wrong.items()) or 'nothing'}"
+                f"{self._weights} must answer with tensors, got {got or 'nothing'}"
             )
         return {name: self._to_numpy(value, batch) for name, value in named.items()}
 

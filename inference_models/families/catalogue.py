@@ -1,4 +1,5 @@
-"""The table of families. A new family is a new row; code is needed only for a rule no other family has."""
+"""The table of families. A new family is a new row; code is needed only for a rule no other family
+has."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from inference_models.packages.tasks import Task
 
 _YOLO_V8_LIKE = ("yolov8", "yolov9", "yolov11", "yolo11", "yolov12", "yolo12")
 _PROTOS_PROBABILITY = MaskRule("protos", "sigmoid", threshold=0.5, cut_to_box=True)
-_PROTOS_LOGIT = MaskRule("protos", "none", threshold=0.0, cut_to_box=True)
+_PROTOS_LOGIT = MaskRule("protos", None, threshold=0.0, cut_to_box=True)
 
 _ANCHOR_FREE = Family(_YOLO_V8_LIKE, Task.OBJECT_DETECTION, {"predictions": 0})
 _WITH_OBJECTNESS = Family(
@@ -94,7 +95,7 @@ _INSTANCE_SEGMENTERS = (
         _QUERIES,
         task=Task.INSTANCE_SEGMENTATION,
         outputs={"boxes": 0, "logits": 1, "masks": 2},
-        mask=MaskRule("queries", "none", threshold=0.0, cut_to_box=False),
+        mask=MaskRule("queries", None, threshold=0.0, cut_to_box=False),
     ),
     _PRIORS,
 )

@@ -14,7 +14,8 @@ from inference_models.packages.tasks import Task
 def class_scores(scores: np.ndarray, package: ModelPackage, classes: ClassTable) -> np.ndarray:
     """The probability of each class of the model for one image, (C,) float32.
 
-    Classes of the network that are no classes of the model take part in the softmax and are then left out.
+    Classes of the network that are no classes of the model take part in the softmax and are then
+    left out.
 
     Args:
         scores: raw output of the image, one number a class.
@@ -27,8 +28,8 @@ def class_scores(scores: np.ndarray, package: ModelPackage, classes: ClassTable)
     flat = scores.reshape(-1)
     if len(flat) != len(classes.network_names):
         raise ModelRuntimeError(
-            f"{package.location}: its output must have {len(classes.network_names)} numbers an image, "
-            f"one a class, got {list(scores.shape)}"
+            f"{package.location}: its output must have {len(classes.network_names)} numbers an "
+            f"image, one a class, got {list(scores.shape)}"
         )
     post = package.inference.post_processing
     activation = "sigmoid" if package.task is Task.MULTI_LABEL_CLASSIFICATION else "softmax"

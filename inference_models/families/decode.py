@@ -1,6 +1,8 @@
-"""From raw outputs to candidates: boxes, scores and classes above the threshold. Suppression and masks come later.
+"""From raw outputs to candidates: boxes, scores and classes above the threshold. Suppression and
+masks come later.
 
-Each score rule of `descriptor` is one function here. All of them filter by score before they touch boxes.
+Each score rule of `descriptor` is one function here. All of them filter by score before they touch
+boxes.
 """
 
 from __future__ import annotations
@@ -76,7 +78,8 @@ def decode_candidates(raw: Mapping[str, np.ndarray], context: DecodeContext) -> 
     """Candidates of one image.
 
     Args:
-        raw: outputs of the graph for one image by role (by name for declared outputs), without the batch axis.
+        raw: outputs of the graph for one image by role (by name for declared outputs), without the
+            batch axis.
         context: the rules and the request.
 
     Raises:
@@ -128,7 +131,8 @@ def _decode_rows(raw: Mapping[str, np.ndarray], context: DecodeContext) -> Candi
 def _decode_queries(raw: Mapping[str, np.ndarray], context: DecodeContext) -> Candidates:
     """The Q best of all pairs of query and class; one query may answer with several classes.
 
-    Pairs of classes that are no classes of the model take part in the choice, as they did in training.
+    Pairs of classes that are no classes of the model take part in the choice, as they did in
+    training.
     """
     boxes, logits = raw["boxes"], raw["logits"]
     if boxes.ndim != 2 or logits.ndim != 2 or len(boxes) != len(logits) or boxes.shape[1] != 4:

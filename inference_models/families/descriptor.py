@@ -1,4 +1,5 @@
-"""What sets one family of networks apart from another: data only. The one pipeline that reads it is beside this file."""
+"""What sets one family of networks apart from another: data only. The one pipeline that reads it is
+beside this file."""
 
 from __future__ import annotations
 
@@ -26,16 +27,16 @@ class MaskRule:
     """Where the mask of an instance comes from.
 
     Attributes:
-        source: `protos`: a weighted sum of the prototype masks (c, h, w) with the row's last c numbers;
-            `protos-last`: the same with prototypes (h, w, c) and weights in an output of their own;
-            `queries`: each query has a mask of its own.
+        source: `protos`: a weighted sum of the prototype masks (c, h, w) with the row's last c
+            numbers; `protos-last`: the same with prototypes (h, w, c) and weights in an output of
+            their own; `queries`: each query has a mask of its own.
         activation: applied on the network's grid, before the mask is enlarged.
         threshold: a pixel is set when its value after enlarging is above this.
         cut_to_box: whether pixels outside of the box are dropped.
     """
 
     source: Literal["protos", "protos-last", "queries"]
-    activation: Literal["sigmoid", "none"]
+    activation: Literal["sigmoid"] | None
     threshold: float
     cut_to_box: bool
 
@@ -48,15 +49,18 @@ class Family:
         architectures: the names packages use for it.
         task: what it does.
         outputs: role of an output to its position in the graph.
-        layout: `features-first` for predictions (features, anchors), `rows` for (anchors, features).
+        layout: `features-first` for predictions (features, anchors), `rows` for (anchors,
+            features).
         box_format: order and meaning of the four box numbers.
         box_unit: their unit.
         score_rule: how class and score follow from the other numbers.
-        suppression: `nms` when overlapping boxes must be suppressed, `none` when the graph did or needs no such step.
+        suppression: `nms` when overlapping boxes must be suppressed, `none` when the graph did or
+            needs no such step.
         inclusive_threshold: whether a score equal to the threshold is enough.
         mask: where masks come from, None for families without.
         point_values: numbers of one keypoint in a row, 0 for families without.
-        fit_longer_edge_as: what replaces the resize mode `fit-longer-edge` when the graph has a fixed size.
+        fit_longer_edge_as: what replaces the resize mode `fit-longer-edge` when the graph has a
+            fixed size.
     """
 
     architectures: tuple[str, ...]
@@ -73,7 +77,8 @@ class Family:
     fit_longer_edge_as: Literal["letterbox", "stretch"] = "letterbox"
 
     def with_built_in_suppression(self) -> Family:
-        """The same family exported with suppression in the graph: final rows x1, y1, x2, y2, score, class, extras."""
+        """The same family exported with suppression in the graph: final rows x1, y1, x2, y2, score,
+        class, extras."""
         return replace(
             self,
             layout="rows",

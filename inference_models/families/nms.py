@@ -1,4 +1,5 @@
-"""Non-maximum suppression of upright boxes, in numpy. Deterministic: of equals the one with the lower index stays."""
+"""Non-maximum suppression of upright boxes, in numpy. Deterministic: of equals the one with the
+lower index stays."""
 
 from __future__ import annotations
 
@@ -14,10 +15,11 @@ def suppress_overlaps(
     class_ids: np.ndarray | None = None,
     limit: int | None = None,
 ) -> np.ndarray:
-    """Greedy suppression: a box goes when a better one that stays overlaps it by more than the threshold.
+    """Greedy suppression: a box goes when a better one that stays overlaps it by more than the
+    threshold.
 
-    Boxes are taken in blocks: a block is first compared with all that stay so far, then inside itself, so that the
-    work is in a few matrices and ends as soon as `limit` boxes stay.
+    Boxes are taken in blocks: a block is first compared with all that stay so far, then inside
+    itself, so that the work is in a few matrices and ends as soon as `limit` boxes stay.
 
     Args:
         boxes: (n, 4) xyxy; the unit does not matter.
@@ -71,14 +73,16 @@ def _overlaps(
     second: np.ndarray,
     iou_threshold: float,
 ) -> np.ndarray:
-    """(len(first), len(second)) bool: intersection over union above the threshold, and the same class."""
+    """(len(first), len(second)) bool: intersection over union above the threshold, and the same
+    class."""
     a, b = boxes[first][:, None, :], boxes[second][None, :, :]
     width = np.minimum(a[..., 2], b[..., 2]) - np.maximum(a[..., 0], b[..., 0])
     height = np.minimum(a[..., 3], b[..., 3]) - np.maximum(a[..., 1], b[..., 1])
     intersection = np.maximum(width, 0.0) * np.maximum(height, 0.0)
     areas = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
     union = areas[first][:, None] + areas[second][None, :] - intersection
-    # Written as a product so that boxes without an area need no division; two equal ones are one object.
+    # Written as a product so that boxes without an area need no division; two equal ones are one
+    # object.
     overlaps = intersection > iou_threshold * union
     flat = union <= 0.0
     if flat.any():

@@ -1,4 +1,5 @@
-"""The parameters of one call: one frozen object with every name any stage knows. What they do belongs to the stages."""
+"""The parameters of one call: one frozen object with every name any stage knows. What they do
+belongs to the stages."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ _DETECTION = _PRE_PROCESSING | {
     "class_filter",
 }
 
-# The names a task has a use for; any other name is refused, so that no parameter is silently without effect.
+# The names a task has a use for; any other name is refused, so that no parameter is silently
+# without effect.
 PARAMETERS_OF_TASK: Mapping[Task, frozenset[str]] = {
     Task.OBJECT_DETECTION: _DETECTION,
     Task.INSTANCE_SEGMENTATION: _DETECTION | {"masks_resolution_factor"},
@@ -45,13 +47,16 @@ class InferenceParameters:
     """What one call asks for; None means not asked for, so the model's or the host's default holds.
 
     Attributes:
-        confidence: lowest score of a result in 0..1; `best` for the thresholds the package recommends; `default`.
+        confidence: lowest score of a result in 0..1; `best` for the thresholds the package
+            recommends; `default`.
         iou_threshold: two boxes that overlap more than this are one object, 0..1.
         max_detections: most results of an image, best scores first.
         max_candidates: most boxes that enter the suppression of overlaps.
         class_agnostic_nms: whether boxes of different classes suppress each other.
-        class_filter: names of the classes to report; a name the model does not have matches nothing.
-        masks_resolution_factor: 0 for masks on the network's own grid, 1 for the image's, between for between.
+        class_filter: names of the classes to report; a name the model does not have matches
+            nothing.
+        masks_resolution_factor: 0 for masks on the network's own grid, 1 for the image's, between
+            for between.
         keypoint_confidence: a point counts as visible when its confidence is above this, 0..1.
         disable_static_crop: look at the whole image although the package crops it.
         disable_grayscale: keep the colours although the package drops them.
@@ -165,7 +170,8 @@ def masks_resolution_factor(
     Args:
         mask_decode_mode: `accurate`, `fast`, `tradeoff`, or None, which means accurate.
         tradeoff_factor: the factor in mode `tradeoff`, 0..1; not looked at in the other modes.
-        allow_reduced_resolution: whether the caller can read masks on a grid that is not the image's.
+        allow_reduced_resolution: whether the caller can read masks on a grid that is not the
+            image's.
 
     Raises:
         InvalidMaskDecodeArgument: the mode is unknown, or the factor is out of range.

@@ -1,6 +1,7 @@
 """The one post-processing pipeline of all families: raw outputs in, predictions in image px out.
 
-What differs between families is data in `descriptor`; what differs between tasks is one method here.
+What differs between families is data in `descriptor`; what differs between tasks is one method
+here.
 """
 
 from __future__ import annotations
@@ -67,7 +68,8 @@ class PostProcessor:
         self._package = package
         if family.score_rule == "declared-outputs" and package.outputs is None:
             raise CorruptedModelPackageError(
-                f'{package.location}: a "{package.architecture}" needs `outputs`, the names of its outputs'
+                f'{package.location}: a "{package.architecture}" needs `outputs`, the names of its '
+                "outputs"
             )
         if outputs:
             self._output_names([output.name for output in outputs])
@@ -123,8 +125,9 @@ class PostProcessor:
         if len(names) < needed:
             roles = ", ".join(self._family.outputs)
             raise CorruptedModelPackageError(
-                f'{self._package.location}: a "{self._package.architecture}" for {self._package.task} '
-                f"needs {needed} outputs ({roles}), the graph has {len(names)}: {', '.join(names)}"
+                f'{self._package.location}: a "{self._package.architecture}" for '
+                f"{self._package.task} needs {needed} outputs ({roles}), the graph has "
+                f"{len(names)}: {', '.join(names)}"
             )
         return {role: names[place] for role, place in self._family.outputs.items()}
 
@@ -208,7 +211,7 @@ class PostProcessor:
         candidates: Candidates,
         geometry: MaskGeometry,
     ) -> InstanceMasks:
-        activation = "sigmoid" if rule.activation == "sigmoid" else None
+        activation = rule.activation
         if rule.source == "queries":
             return masks_from_logits(
                 values,

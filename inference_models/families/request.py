@@ -1,4 +1,5 @@
-"""`Request`: the parameters of a call after the package's and the host's defaults filled the gaps. Pure bookkeeping."""
+"""`Request`: the parameters of a call after the package's and the host's defaults filled the gaps.
+Pure bookkeeping."""
 
 from __future__ import annotations
 
@@ -105,7 +106,8 @@ def _thresholds(
     names: Sequence[str],
     default: float,
 ) -> np.ndarray:
-    """The lowest score of each class; `best` takes the package's, class by class where it has them."""
+    """The lowest score of each class; `best` takes the package's, class by class where it has
+    them."""
     if asked is None or asked == "default":
         value = default
     elif asked == "best":

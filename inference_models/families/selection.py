@@ -1,4 +1,5 @@
-"""Which candidates become results: removed classes, suppression, class filter, limits. Knows no masks and no images."""
+"""Which candidates become results: removed classes, suppression, class filter, limits. Knows no
+masks and no images."""
 
 from __future__ import annotations
 
@@ -13,10 +14,12 @@ from inference_models.families.request import ClassTable, Request
 def select_candidates(
     candidates: Candidates, family: Family, request: Request, classes: ClassTable
 ) -> Candidates:
-    """The results among candidates, by falling score; equal scores keep the order of the raw outputs.
+    """The results among candidates, by falling score; equal scores keep the order of the raw
+    outputs.
 
-    The class filter never changes which box wins: with class-agnostic suppression a box of an unwanted class still
-    hides what it overlaps. It is applied before the limit, so unwanted classes take no places of wanted ones.
+    The class filter never changes which box wins: with class-agnostic suppression a box of an
+    unwanted class still hides what it overlaps. It is applied before the limit, so unwanted classes
+    take no places of wanted ones.
 
     Args:
         candidates: above their thresholds, classes of the network.

@@ -1,4 +1,5 @@
-"""Class maps of whole images from raw scores: semantic segmentation and matting. Detections have their own modules."""
+"""Class maps of whole images from raw scores: semantic segmentation and matting. Detections have
+their own modules."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ class ClassMap:
     """What a network says of every pixel of an image.
 
     Attributes:
-        class_ids: (h, w) int32 class of each pixel; the background's id, or -1 when no class is named background.
+        class_ids: (h, w) int32 class of each pixel; the background's id, or -1 when no class is
+            named background.
         confidence: (h, w) float32 score of that class, 0 in the background.
     """
 
@@ -34,8 +36,8 @@ class ClassMap:
 class SemanticDecoder:
     """Turns raw scores into a class map of the image.
 
-    A graph with one channel answers with the score of the one class that is not background. A graph with a channel
-    less than there are class names has no channel for the background.
+    A graph with one channel answers with the score of the one class that is not background. A graph
+    with a channel less than there are class names has no channel for the background.
 
     Args:
         package: class names, activation and layout.
@@ -57,7 +59,8 @@ class SemanticDecoder:
     def decode(self, scores: np.ndarray, transform: ImageTransform, threshold: float) -> ClassMap:
         """The class map of one image.
 
-        Scores are enlarged before they become probabilities and classes, so borders are as fine as the image.
+        Scores are enlarged before they become probabilities and classes, so borders are as fine as
+        the image.
 
         Args:
             scores: (k, h, w) raw output of the image, (h, w, k) for a channels-last graph.
@@ -97,8 +100,8 @@ class SemanticDecoder:
             return np.delete(np.arange(len(names)), self._background or 0)
         axes = "[h, w, k]" if self._channels_last else "[k, h, w]"
         raise ModelRuntimeError(
-            f"{self._package.location}: its output must be {axes} with k = {len(names)} classes, or "
-            f"one less without background, got {list(scores.shape)}"
+            f"{self._package.location}: its output must be {axes} with k = {len(names)} classes, "
+            f"or one less without background, got {list(scores.shape)}"
         )
 
     def _best(self, planes: Iterator[np.ndarray], count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -125,7 +128,8 @@ class SemanticDecoder:
 
 
 def _seen_part(transform: ImageTransform) -> tuple[int, int, int, int]:
-    """(top, left, height, width) in image px of what the network saw: all but what a centre crop cut away."""
+    """(top, left, height, width) in image px of what the network saw: all but what a centre crop
+    cut away."""
     left, top, right, bottom = transform.pads
     scale_x, scale_y = transform.scale_wh
     (crop_top, crop_left), (crop_height, crop_width) = transform.crop_offset, transform.crop_size

@@ -1,4 +1,5 @@
-"""How calls reach a loaded model. The place for queues and dynamic batching: a manager makes one dispatcher a model."""
+"""How calls reach a loaded model. The place for queues and dynamic batching: a manager makes one
+dispatcher a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""`ModelManager`: the one door to models. `infer` is all a caller needs; what lies behind may change."""
+"""`ModelManager`: the one door to models. `infer` is all a caller needs; what lies behind may
+change."""
 
 from __future__ import annotations
 
@@ -84,9 +85,10 @@ class ModelStatus:
 class ModelManager:
     """Holds models and runs them. All methods may be called from several threads at once.
 
-    A model id is an alias registered here, the id of a package in one of the folders (`name/version`), or a path to a
-    package folder or to a lone `.onnx` or `.torchscript` file. Paths are told by their spelling: they begin with
-    `file:`, `/`, `./`, `../` or `~`, or end in a weights suffix. Ids, paths and aliases of one place share one model.
+    A model id is an alias registered here, the id of a package in one of the folders
+    (`name/version`), or a path to a package folder or to a lone `.onnx` or `.torchscript` file.
+    Paths are told by their spelling: they begin with `file:`, `/`, `./`, `../` or `~`, or end in a
+    weights suffix. Ids, paths and aliases of one place share one model.
 
     Args:
         model_directories: folders that hold packages as `<directory>/<name>/<version>`.
@@ -97,7 +99,8 @@ class ModelManager:
         threads: cores that all models share; the process's own when None.
         backends: name to opener; the built-in ones when None.
         families: the table of families; the built-in one when None.
-        dispatcher: makes what takes the calls of a loaded model; each call runs on its own thread when None.
+        dispatcher: makes what takes the calls of a loaded model; each call runs on its own thread
+            when None.
     """
 
     def __init__(
@@ -137,11 +140,13 @@ class ModelManager:
         *,
         color_order: ColorOrder | None = None,
     ) -> list[Prediction]:
-        """Predictions of a model for each image, in the order of the images. Loads the model when needed.
+        """Predictions of a model for each image, in the order of the images. Loads the model when
+        needed.
 
         Args:
             model_id: alias, `name/version` or path.
-            images: (h, w, 3) BGR or (h, w) uint8 array, (3, h, w) RGB uint8 tensor, or a list of them.
+            images: (h, w, 3) BGR or (h, w) uint8 array, (3, h, w) RGB uint8 tensor, or a list of
+                them.
             params: what the call asks for; names and values, or the object made of them.
             color_order: order of the channels; None means BGR for arrays and RGB for tensors.
 
@@ -149,7 +154,8 @@ class ModelManager:
             ModelNotFoundError: there is no such model.
             ModelLoadingError: it does not load.
             ModelInputError: an image is not an image.
-            InvalidParameterError: a parameter is unknown, out of range, or without effect on this task.
+            InvalidParameterError: a parameter is unknown, out of range, or without effect on this
+                task.
             ModelRuntimeError: the network failed.
             ModelManagerClosedError: the manager was closed.
         """
@@ -255,7 +261,8 @@ class ModelManager:
         return self._memory.total_bytes
 
     def unload(self, model_id: str) -> bool:
-        """Frees a model; calls under way finish first. A later call reads the package and loads it again.
+        """Frees a model; calls under way finish first. A later call reads the package and loads it
+        again.
 
         Returns:
             Whether it was in memory.

@@ -1,4 +1,5 @@
-"""`Model`: one loaded model: pre-processing, backend and family put together. Knows nothing of other models."""
+"""`Model`: one loaded model: pre-processing, backend and family put together. Knows nothing of
+other models."""
 
 from __future__ import annotations
 
@@ -143,7 +144,8 @@ class Model:
         return [results[row] for row in range(len(pixels))]
 
     def warm_up(self) -> None:
-        """Runs the network once on an empty input, so that the first real call pays for nothing special."""
+        """Runs the network once on an empty input, so that the first real call pays for nothing
+        special."""
         height, width = self.input_size or (256, 256)
         self.infer(np.zeros((height, width, 3), dtype=np.uint8))
 
@@ -201,7 +203,8 @@ def _fit_to_graph(package: ModelPackage, family: Family, graph_input: TensorSpec
         batch, height, width, channels = shape
     if channels not in (None, network.input_channels):
         raise CorruptedModelPackageError(
-            f"{where}, the package says {network.input_channels} channels and layout {network.layout}"
+            f"{where}, the package says {network.input_channels} channels and layout "
+            f"{network.layout}"
         )
     if (graph_input.dtype == np.uint8) != (network.dtype == "uint8"):
         raise CorruptedModelPackageError(f"{where}, the package says {network.dtype}")

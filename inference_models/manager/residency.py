@@ -1,4 +1,5 @@
-"""Which models are in memory: loading once, leases, eviction of the least recently used. Knows no ids and no paths."""
+"""Which models are in memory: loading once, leases, eviction of the least recently used. Knows no
+ids and no paths."""
 
 from __future__ import annotations
 
@@ -61,18 +62,19 @@ class Slot:
     forgotten: bool = False
 
 
-class SlotForgotten(Exception):  # noqa: N818 - a signal to look the model up again, never seen by callers
+class SlotForgotten(Exception):
     """The slot was forgotten between looking it up and using it."""
 
 
 class ModelMemory:
-    """Loads models when they are first used and drops those used longest ago when they need too much memory.
+    """Loads models when they are first used and drops those used longest ago when they need too
+    much memory.
 
     Args:
         load: makes a model and its dispatcher from a package.
-        max_bytes: limit on the sum of all models' bytes; None for no limit. A model in use is never dropped, so
-            the sum may be above the limit while calls that need more run at the same time; it is brought below
-            it as soon as one of them ends.
+        max_bytes: limit on the sum of all models' bytes; None for no limit. A model in use is never
+            dropped, so the sum may be above the limit while calls that need more run at the same
+            time; it is brought below it as soon as one of them ends.
 
     Raises:
         ValueError: the limit is not positive.
@@ -108,8 +110,8 @@ class ModelMemory:
     def acquire(self, slot: Slot) -> Resident:
         """Holds a model in memory until `release`, loading it first when needed.
 
-        Of several first calls one loads and the others wait for it; when it fails, all of them fail, and the next call
-        tries again.
+        Of several first calls one loads and the others wait for it; when it fails, all of them
+        fail, and the next call tries again.
 
         Raises:
             SlotForgotten: the slot is used no more.
@@ -195,7 +197,8 @@ class ModelMemory:
                 if attempt is None:
                     slot.attempt = mine = Future[None]()
                     break
-            # Raises what the loading call raised; otherwise the model is there, unless it is gone again already.
+            # Raises what the loading call raised; otherwise the model is there, unless it is gone
+            # again already.
             attempt.result()
         try:
             resident = self._load_into(slot)
@@ -242,7 +245,8 @@ class ModelMemory:
         return resident
 
     def _evict(self) -> list[Resident]:
-        """Takes idle models out until the rest fits, those used longest ago first. The caller closes them."""
+        """Takes idle models out until the rest fits, those used longest ago first. The caller
+        closes them."""
         if self.max_bytes is None:
             return []
         excess = self._total() - self.max_bytes

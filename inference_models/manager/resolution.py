@@ -18,7 +18,8 @@ _PATH_STARTS = ("/", "./", "../", "~")
 
 
 def is_path(model_id: str) -> bool:
-    """Whether a model id is a path by its spelling alone, so that no folder can take the place of an id.
+    """Whether a model id is a path by its spelling alone, so that no folder can take the place of
+    an id.
 
     Paths begin with `file:`, `/`, `./`, `../` or `~`, or end in a suffix of weights.
     """

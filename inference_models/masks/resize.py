@@ -175,10 +175,11 @@ class _Resizer:
         lows = np.array([patch.rows.low for _, patch in block], np.int32)
         offsets = splits_of_sizes(heights.astype(np.int64) * widths)
         columns = np.empty(offsets[-1], np.float32)
-        for (_, patch), start, stop in zip(
-            block, offsets[:-1].tolist(), offsets[1:].tolist(), strict=True
-        ):
-            self._interpolate_x(patch, columns[start:stop])
+        bounds = offsets.tolist()
+        # Values that are not finite are named below; a warning would only say that there are some.
+        with np.errstate(invalid="ignore", over="ignore"):
+            for (_, patch), start, stop in zip(block, bounds[:-1], bounds[1:], strict=True):
+                self._interpolate_x(patch, columns[start:stop])
         self._require_finite(columns, block)
 
         # Every column begins and ends at or below the threshold, so no change lies between two

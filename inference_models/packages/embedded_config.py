@@ -1,7 +1,8 @@
 """Turns what a lone weights file says about itself into a `ModelConfig`.
 
-Two ways of saying it are read: the whole configuration as JSON under the key `model_config`, which our own exports
-write, and the keys of the common YOLO exporters (`task`, `names`, `imgsz`, `stride`, ...). No weights are read here.
+Two ways of saying it are read: the whole configuration as JSON under the key `model_config`, which
+our own exports write, and the keys of the common YOLO exporters (`task`, `names`, `imgsz`,
+`stride`, ...). No weights are read here.
 """
 
 from __future__ import annotations
@@ -56,8 +57,8 @@ def config_from_metadata(metadata: Mapping[str, Any], path: Path, backend: str) 
     missing = [key for key in ("task", "names", "imgsz") if key not in metadata]
     if missing:
         raise MissingModelInitParameterError(
-            f"{path} does not say what kind of model it is: no {', '.join(missing)} in its metadata "
-            f"(found: {', '.join(sorted(metadata)) or 'none'})",
+            f"{path} does not say what kind of model it is: no {', '.join(missing)} in its "
+            f"metadata (found: {', '.join(sorted(metadata)) or 'none'})",
             hint="put it in a folder with a model_config.json and use the folder as the model id",
         )
     return _yolo_config({key: _literal(value) for key, value in metadata.items()}, path, backend)
@@ -120,7 +121,8 @@ def _keypoints(
     shape = metadata.get("kpt_shape")
     if not isinstance(shape, (list, tuple)) or len(shape) != 2 or shape[1] != 3:
         raise CorruptedModelPackageError(
-            f"the metadata of {path} is wrong: kpt_shape must be [number of points, 3], got {shape!r}"
+            f"the metadata of {path} is wrong: kpt_shape must be [number of points, 3], "
+            f"got {shape!r}"
         )
     points = {index: str(index) for index in range(int(shape[0]))}
     return [{"object_class_id": class_id, "keypoints": points} for class_id in range(len(names))]

@@ -1,4 +1,5 @@
-"""Reads model packages from disk: a folder with `model_config.json`, or a lone `.onnx` or `.torchscript` file.
+"""Reads model packages from disk: a folder with `model_config.json`, or a lone `.onnx` or
+`.torchscript` file.
 
 Nothing here opens a network, unpickles, imports code of a package, or loads weights.
 """
@@ -51,7 +52,8 @@ def load_package(path: Path) -> ModelPackage:
     """The package at a path.
 
     Args:
-        path: a folder with a `model_config.json`, or an `.onnx` or `.torchscript` file that says what it is.
+        path: a folder with a `model_config.json`, or an `.onnx` or `.torchscript` file that says
+            what it is.
 
     Raises:
         ModelNotFoundError: nothing is at the path.
@@ -172,7 +174,8 @@ def _assemble(
     ]
     if unknown:
         raise CorruptedModelPackageError(
-            f"{location}: class_names_operations removes {', '.join(unknown)}, which class_names lacks",
+            f"{location}: class_names_operations removes {', '.join(unknown)}, "
+            "which class_names lacks",
             hint=nearest_name_hint(unknown[0], config.class_names),
         )
     if config.static_batch_size is not None and inference.forward_pass.static_batch_size is None:

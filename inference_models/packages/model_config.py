@@ -68,8 +68,9 @@ class ClassKeypoints(BaseModel):
 class ModelConfig(BaseModel):
     """Content of `model_config.json`.
 
-    `class_names`, `keypoints_metadata` and `inference_config` may stand here or in a file of their own beside it
-    (`class_names.txt`, `keypoints_metadata.json`, `inference_config.json`), never in both places.
+    `class_names`, `keypoints_metadata` and `inference_config` may stand here or in a file of their
+    own beside it (`class_names.txt`, `keypoints_metadata.json`, `inference_config.json`), never in
+    both places.
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True, protected_namespaces=())

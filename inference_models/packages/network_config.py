@@ -21,7 +21,8 @@ ContrastType = Literal["Adaptive Equalization", "Contrast Stretching", "Histogra
 
 
 class _Section(BaseModel):
-    """A part of the description; a key it does not know is an error, so that no typing error is silent."""
+    """A part of the description; a key it does not know is an error, so that no typing error is
+    silent."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
@@ -89,8 +90,9 @@ class AnySize(_Section):
 class NetworkInput(_Section):
     """What the network's input tensor holds.
 
-    `scaling_factor` divides the 0-255 values first, `normalization` (means, standard deviations, in the network's
-    channel order) comes second. `layout` and `dtype` are those of the tensor the graph takes.
+    `scaling_factor` divides the 0-255 values first, `normalization` (means, standard deviations, in
+    the network's channel order) comes second. `layout` and `dtype` are those of the tensor the
+    graph takes.
     """
 
     training_input_size: SpatialSize | None = None
@@ -147,7 +149,8 @@ class NmsParameters(_Section):
 
 
 class NmsPostProcessing(_Section):
-    """Detections; `fused` says that the graph already suppresses overlaps and answers with final rows."""
+    """Detections; `fused` says that the graph already suppresses overlaps and answers with final
+    rows."""
 
     type: Literal["nms"]
     fused: bool = False

@@ -18,7 +18,8 @@ _MAX_METADATA_ENTRY = 16 * 1024 * 1024
 
 
 def read_onnx_metadata(path: Path) -> dict[str, str]:
-    """The custom metadata of an ONNX file; the graph is skipped over, so the cost does not grow with the weights.
+    """The custom metadata of an ONNX file; the graph is skipped over, so the cost does not grow
+    with the weights.
 
     Raises:
         CorruptedModelPackageError: the file is no protocol buffer of a model.

@@ -1,10 +1,11 @@
-"""`ModelPackage`: one loadable model on disk, completely described. Reading the description is `loader`'s job."""
+"""`ModelPackage`: one loadable model on disk, completely described. Reading the description is
+`loader`'s job."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from inference_models.errors import ModelNotFoundError
@@ -47,7 +48,7 @@ class ModelPackage:
     inference: InferenceConfig
     outputs: DetectionOutputs | None = None
     keypoints: tuple[ClassKeypoints, ...] = ()
-    recommended: RecommendedParameters = RecommendedParameters()
+    recommended: RecommendedParameters = field(default_factory=RecommendedParameters)
     model_id: str | None = None
     extra_files: tuple[Path, ...] = ()
 

@@ -11,7 +11,8 @@ _MAX_TEXT_BYTES = 16 * 1024 * 1024
 
 
 def read_torchscript_texts(path: Path) -> dict[str, str]:
-    """Content of the extra files of a TorchScript archive by name (`torch.jit.save(..., _extra_files=...)`).
+    """Content of the extra files of a TorchScript archive by name (`torch.jit.save(...,
+    _extra_files=...)`).
 
     Raises:
         CorruptedModelPackageError: the file is no TorchScript archive.

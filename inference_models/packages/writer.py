@@ -1,4 +1,5 @@
-"""Writes a model package: the counterpart of `loader` for exports and for weights that describe nothing themselves."""
+"""Writes a model package: the counterpart of `loader` for exports and for weights that describe
+nothing themselves."""
 
 from __future__ import annotations
 

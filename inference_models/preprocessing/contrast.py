@@ -1,7 +1,8 @@
 """Contrast enhancement of whole images, as declared by packages. uint8 in, uint8 out; no geometry.
 
-The three methods follow scikit-image 0.26 (`exposure.equalize_adapthist`, `rescale_intensity`, `equalize_hist`); the
-two that map single values do so through a table, which gives the same values from one pass over the image.
+The three methods follow scikit-image 0.26 (`exposure.equalize_adapthist`, `rescale_intensity`,
+`equalize_hist`); the two that map single values do so through a table, which gives the same values
+from one pass over the image.
 """
 
 from __future__ import annotations

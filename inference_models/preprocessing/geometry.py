@@ -1,7 +1,7 @@
 """Where an image lies in the network's input, forth and back. Holds no pixels.
 
-Every size is (height, width) in px. Coordinates are continuous: pixel (0, 0) covers [0, 1) x [0, 1), so an image of
-width w ends at x = w, which is also how the resize operator maps them.
+Every size is (height, width) in px. Coordinates are continuous: pixel (0, 0) covers [0, 1) x [0,
+1), so an image of width w ends at x = w, which is also how the resize operator maps them.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from inference_models.packages.network_config import (
 class ImageTransform:
     """The one placement that the pixels, the boxes and the masks of an image all follow.
 
-    The image is cut to `crop`, resized to `resized_size`, then padded (or, where a pad is negative, cut) to
-    `network_size`. Scales follow from the sizes after rounding, so the maps agree with the pixels exactly.
+    The image is cut to `crop`, resized to `resized_size`, then padded (or, where a pad is negative,
+    cut) to `network_size`. Scales follow from the sizes after rounding, so the maps agree with the
+    pixels exactly.
 
     Attributes:
         original_size: size of the image.
@@ -125,7 +126,8 @@ def _target_size(crop_size: tuple[int, int], network: NetworkInput) -> tuple[int
 def _resized_size(
     size: tuple[int, int], target: tuple[int, int], mode: ResizeMode
 ) -> tuple[int, int]:
-    """Size after resizing. Ratios are compared and divided as integers: no float can move a border by a pixel."""
+    """Size after resizing. Ratios are compared and divided as integers: no float can move a border
+    by a pixel."""
     (height, width), (target_height, target_width) = size, target
     if mode == "stretch":
         return target

@@ -1,4 +1,5 @@
-"""Brings what callers call an image into one form: (h, w, 3) BGR or (h, w), uint8. Decodes no files."""
+"""Brings what callers call an image into one form: (h, w, 3) BGR or (h, w), uint8. Decodes no
+files."""
 
 from __future__ import annotations
 
@@ -17,8 +18,8 @@ def as_image_list(images: Any, color_order: ColorOrder | None = None) -> list[np
     """The images of a call.
 
     Args:
-        images: an array (h, w, 3) or (h, w) uint8, a torch tensor (3, h, w) or (b, 3, h, w) uint8, or a sequence of
-            arrays and (3, h, w) tensors.
+        images: an array (h, w, 3) or (h, w) uint8, a torch tensor (3, h, w) or (b, 3, h, w) uint8,
+            or a sequence of arrays and (3, h, w) tensors.
         color_order: order of the channels; None means BGR for arrays and RGB for tensors.
 
     Returns:

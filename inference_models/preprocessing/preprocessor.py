@@ -1,4 +1,5 @@
-"""Writes images into the network's input as the package describes it. Runs no network and keeps no state."""
+"""Writes images into the network's input as the package describes it. Runs no network and keeps no
+state."""
 
 from __future__ import annotations
 

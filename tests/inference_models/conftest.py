@@ -1,7 +1,9 @@
-"""Networks for tests, built node by node: real detectors of coloured rectangles whose right answers are known.
+"""Networks for tests, built node by node: real detectors of coloured rectangles whose right answers
+are known.
 
-A network here takes (b, 3, h, w) RGB in 0..1 and finds, for red, green and blue, the bounding box of the pixels of
-that colour. It answers in the format of a family, so whole chains can be tested without trained weights.
+A network here takes (b, 3, h, w) RGB in 0..1 and finds, for red, green and blue, the bounding box
+of the pixels of that colour. It answers in the format of a family, so whole chains can be tested
+without trained weights.
 """
 
 from __future__ import annotations
@@ -59,7 +61,8 @@ class ColourBoxGraph:
         )
 
     def corners(self) -> tuple[list[str], str]:
-        """Names of x1, y1, x2, y2, each (b, 3, 1), and of (b, 3, 1) 1 where the colour is present."""
+        """Names of x1, y1, x2, y2, each (b, 3, 1), and of (b, 3, 1) 1 where the colour is
+        present."""
         on = self.node("Greater", "images", self.constant(0.5))
         on = self.node("Cast", on, to=1)
         found: dict[str, str] = {}
@@ -118,7 +121,8 @@ def anchor_free_graph(
     batch: int | None = None,
     metadata: Mapping[str, str] | None = None,
 ) -> Path:
-    """A network that answers like the yolov8 family: (b, 4 + 3 [+ 3], 3 * copies) and, with masks, prototypes."""
+    """A network that answers like the yolov8 family: (b, 4 + 3 [+ 3], 3 * copies) and, with masks,
+    prototypes."""
     graph = ColourBoxGraph(size, batch)
     corners, present = graph.corners()
     boxes = graph.centre_boxes(corners)
@@ -149,7 +153,8 @@ def fused_graph(path: Path, metadata: Mapping[str, str] | None = None) -> Path:
 
 
 def declared_graph(path: Path, size: tuple[int, int] = (64, 64)) -> Path:
-    """The same network with named outputs: yxyx fractions, scores, classes counted from 1, number of rows."""
+    """The same network with named outputs: yxyx fractions, scores, classes counted from 1, number
+    of rows."""
     graph = ColourBoxGraph(size)
     (x1, y1, x2, y2), present = graph.corners()
     height, width = (graph.constant(float(side)) for side in size)
@@ -212,7 +217,8 @@ def yolo_metadata(task: str = "detect", **changes: Any) -> dict[str, str]:
 
 
 def package_config(**changes: Any) -> dict[str, Any]:
-    """A complete `model_config.json` for the yolov8-like network; dotted keys reach into sections."""
+    """A complete `model_config.json` for the yolov8-like network; dotted keys reach into
+    sections."""
     config: dict[str, Any] = {
         "model_architecture": "yolov8",
         "backend_type": "onnx",
@@ -252,7 +258,8 @@ def write_directory(
 
 
 def rectangles(size: tuple[int, int], **boxes: tuple[int, int, int, int]) -> np.ndarray:
-    """A black (h, w, 3) BGR image with one filled rectangle (x1, y1, x2, y2, half-open) per named colour."""
+    """A black (h, w, 3) BGR image with one filled rectangle (x1, y1, x2, y2, half-open) per named
+    colour."""
     image = np.zeros((*size, 3), dtype=np.uint8)
     for colour, (x1, y1, x2, y2) in boxes.items():
         image[y1:y2, x1:x2, 2 - COLOURS.index(colour)] = 255

@@ -54,16 +54,14 @@ def equalize_adaptively(gray: np.ndarray) -> np.ndarray:
 
 
 def _between_middles(index: int, tile: int, length: int) -> tuple[slice, np.ndarray]:
-    """Pixels from the middle of tile `index - 1` to that of tile `index`, and the latter's share."""
+    """Pixels from the middle of a tile to that of tile `index`, and the share of the latter."""
     start = index * tile - tile // 2
     inside = slice(max(start, 0), max(min(start + tile, length), 0))
     shares = (np.arange(inside.start, inside.stop) - start) / tile
     return inside, shares.astype(np.float32)
 
 
-def _tile_tables(
-    gray: np.ndarray, rows: int, columns: int, tile_hw: tuple[int, int]
-) -> np.ndarray:
+def _tile_tables(gray: np.ndarray, rows: int, columns: int, tile_hw: tuple[int, int]) -> np.ndarray:
     """For each tile what every gray level becomes: (rows, columns, 256) float32 on the scale."""
     height, width = gray.shape
     tile_height, tile_width = tile_hw

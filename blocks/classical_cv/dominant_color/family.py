@@ -42,7 +42,7 @@ def dominant_color(
     for _ in range(iterations):
         moved = _mean_colors(colors, counts, labels, centres)
         labels = _nearest(colors, moved)
-        if np.array_equal(moved, centres):
+        if np.allclose(moved, centres):
             break
         centres = moved
     sizes = np.bincount(labels, weights=counts, minlength=len(centres))

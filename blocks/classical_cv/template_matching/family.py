@@ -12,6 +12,8 @@ import numpy as np
 from blocks.classical_cv.channels import to_gray
 from blocks.classical_cv.parameters import number
 
+SCORE_DIGITS = 5
+
 
 def match_template(
     pixels: np.ndarray,
@@ -51,7 +53,8 @@ def match_template(
     height, width = wanted.shape
     if height > gray.shape[0] or width > gray.shape[1]:
         return np.empty((0, 4), np.float32), np.empty(0, np.float32)
-    scores = cv2.matchTemplate(gray, wanted, cv2.TM_CCOEFF_NORMED)
+    # Digits beyond these are rounding noise, which must not break ties or fail an exact copy.
+    scores = np.round(cv2.matchTemplate(gray, wanted, cv2.TM_CCOEFF_NORMED), SCORE_DIGITS)
     rows, columns = np.nonzero(scores >= least)
     best_first = np.argsort(-scores[rows, columns], kind="stable")
     rows, columns = rows[best_first], columns[best_first]
@@ -59,7 +62,6 @@ def match_template(
         kept = _suppress_overlaps(rows, columns, scores.shape, (height, width), largest_overlap)
         rows, columns = rows[kept], columns[kept]
     boxes = np.stack([columns, rows, columns + width, rows + height], axis=1).astype(np.float32)
-    # Rounding can carry the correlation of an exact copy just over 1.
     return boxes, np.clip(scores[rows, columns], -1, 1)
 
 

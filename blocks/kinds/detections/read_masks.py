@@ -12,6 +12,7 @@ from blocks.kinds.detections.rle import (
     compact_from_rles,
     compact_from_runs,
     plain_rle,
+    require_grid,
     rles_from_compact,
 )
 from blocks.kinds.detections.row_members import Row
@@ -53,7 +54,11 @@ def read_masks(
         known = next((rle for rle in rles if rle is not None), None)
         if known is None or has_points:
             raise ValueError(f"`{name}.image` must have width and height: the rows have masks")
-        size = int(known["size"][0]), int(known["size"][1])
+        size = _size_of(known)
+    try:
+        require_grid(size)
+    except ValueError as error:
+        raise ValueError(f"`{name}.image`: {error}") from error
     mask = _mask(name, rows, rles, size)
     came_as_rle = not has_points and all(rle is not None for rle in rles)
     if not came_as_rle and mask_columns != "rle":
@@ -99,6 +104,14 @@ def _rle_of(row: Row) -> Mapping[str, Any] | None:
         if isinstance(rle, Mapping) and "size" in rle and "counts" in rle:
             return rle
     return None
+
+
+def _size_of(rle: Mapping[str, Any]) -> tuple[int, int]:
+    try:
+        height, width = rle["size"]
+        return int(height), int(width)
+    except (TypeError, ValueError):
+        return 0, 0
 
 
 def _polygon_crop(row: Row, size: tuple[int, int]) -> Any:

@@ -20,6 +20,8 @@ Runs = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 _BITS = 5
 _CHARACTERS_OF_INT64 = 13
+MOST_PIXELS = 1 << 28
+"""Largest grid of a mask that is read; runs of larger ones would not fit `sv.CompactMask`."""
 
 
 def decode_counts(counts: str | bytes | Sequence[int] | np.ndarray) -> NDArray[np.int64]:
@@ -187,14 +189,24 @@ def runs_of_rle(rle: Mapping[str, Any]) -> tuple[Runs, tuple[int, int]]:
     if not isinstance(rle, Mapping) or "size" not in rle or "counts" not in rle:
         raise ValueError('an RLE mask must be {"size": [height, width], "counts": text}')
     height, width = (int(side) for side in rle["size"])
+    require_grid((height, width))
     lengths = decode_counts(rle["counts"])
     pixels = int(lengths.sum())
-    if height <= 0 or width <= 0 or pixels != height * width:
+    if pixels != height * width:
         raise ValueError(
             f"an RLE mask of size [{height}, {width}] must cover {height * width} px, "
             f"its counts cover {pixels}"
         )
     return runs_of_counts(lengths), (height, width)
+
+
+def require_grid(size: tuple[int, int]) -> None:
+    """Raises `ValueError` for a grid (height, width) without pixels or with too many."""
+    height, width = size
+    if height <= 0 or width <= 0 or height * width > MOST_PIXELS:
+        raise ValueError(
+            f"masks are read on grids of 1 to {MOST_PIXELS} px, got height {height}, width {width}"
+        )
 
 
 def plain_rle(rle: Mapping[str, Any]) -> dict[str, Any]:

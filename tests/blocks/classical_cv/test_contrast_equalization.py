@@ -43,12 +43,11 @@ class TestHistogramEqualization:
 
 class TestAdaptiveEqualization:
     def test_oracle(self, dull: np.ndarray, coins: np.ndarray) -> None:
-        """The result is within a few levels of scikit-image's."""
-        for pixels in (dull, dull[:, :, 1].copy(), coins):
+        """Colour, gray and sizes that tiles do not divide agree with scikit-image."""
+        for pixels in (dull, dull[:, :, 1].copy(), dull[:37, :51].copy(), coins):
             expected = exposure.equalize_adapthist(pixels.astype(np.float32) / 255, clip_limit=0.03)
-            difference = np.abs(equalize(pixels, "Adaptive Equalization") - expected * 255)
-            assert difference.mean() < 4
-            assert np.percentile(difference, 99) < 15
+            result = equalize(pixels, "Adaptive Equalization").astype(int)
+            assert np.abs(result - (expected * 255).astype(np.uint8)).max() <= 1
 
     def test_hue_is_kept(self, dull: np.ndarray) -> None:
         """The channels of a pixel keep their ratios."""

@@ -258,6 +258,12 @@ class TestFiles:
         message = refusal(path, codec, prevent_local_images_loading=True)
         assert "not permitted" in message
 
+    def test_no_regular_file(self, tmp_path: Path) -> None:
+        """Folders and devices are not read."""
+        codec = ImageCodec(allow_local_files=True)
+        for path in (tmp_path, Path("/dev/zero")):
+            assert "no regular file" in refusal(path, codec)
+
     def test_missing(self, tmp_path: Path) -> None:
         """A path to nothing names the path."""
         codec = ImageCodec(allow_local_files=True)

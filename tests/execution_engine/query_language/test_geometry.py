@@ -24,7 +24,7 @@ corners = st.lists(st.tuples(whole, whole), min_size=3, max_size=8)
 class TestPointsInPolygon:
     @given(corners)
     def test_agrees_with_opencv(self, polygon: list[tuple[int, int]]) -> None:
-        """On a grid of points, strictly inside is what OpenCV calls positive, crossings included."""
+        """On a grid of points, inside is what OpenCV calls positive, crossings included."""
         contour = np.array(polygon, dtype=np.int32)
         expected = [cv2.pointPolygonTest(contour, (float(x), float(y)), False) > 0 for x, y in GRID]
         assert points_in_polygon(GRID, as_polygon(polygon)).tolist() == expected

@@ -48,7 +48,7 @@ class TestDescribeOperations:
 
 class TestDescribeOperators:
     def test_every_name_once(self) -> None:
-        """Every name of every comparator and operator is described once, with kinds for its operands."""
+        """Every name of a comparator or operator is described once, with kinds for its operands."""
         described = describe_operators()
         names = [operator.operator_type for operator in described]
         assert sorted(names) == sorted(COMPARATOR_TYPES | UNARY_OPERATOR_TYPES)

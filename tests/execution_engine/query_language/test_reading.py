@@ -1,4 +1,4 @@
-"""Definitions are read from JSON objects with pydantic's rules, and everything wrong is reported at its place."""
+"""Definitions are read with pydantic's rules, and everything wrong is reported at its place."""
 
 from __future__ import annotations
 
@@ -189,9 +189,11 @@ class TestOperation:
         assert Operation.parse(inner) is inner
         outer = Operation.parse({"type": "SequenceApply", "operations": (inner,)})
         assert outer.parameters["operations"][0] is inner
+        group = StatementGroup.parse(GROUP)
+        assert StatementGroup.parse({**GROUP, "statements": [group]}).statements[0] is group
 
     def test_dump_is_what_was_read(self) -> None:
-        """A manifest dumps its operations as the JSON objects they came from, defaults filled in."""
+        """A manifest dumps its operations as the objects they came from, defaults filled in."""
         manifest = Manifest.model_validate(
             {"operations": [{"type": "DetectionsFilter", "filter_operation": GROUP}]}
         )

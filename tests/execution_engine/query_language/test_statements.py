@@ -249,7 +249,7 @@ class TestOperands:
         assert statement({"x": "b"}) is False
 
     def test_undeclared(self, holds: Evaluate) -> None:
-        """An operand whose parameter is not given names itself, its place and the nearest given one."""
+        """An operand whose parameter is not given says name, place and the nearest given one."""
         group = StatementGroup((UnaryStatement(DynamicOperand("count"), "Exists"),))
         with pytest.raises(UndeclaredSymbolError) as caught:
             holds(group, {"counts": 1, "a": 2})

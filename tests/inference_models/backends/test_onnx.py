@@ -19,7 +19,7 @@ from inference_models.errors import (
 from inference_models.packages import ModelConfig, ModelPackage, load_package, package_from_config
 
 
-@pytest.fixture()
+@pytest.fixture
 def package(networks: Any, tmp_path: Path) -> ModelPackage:
     """A network with two outputs."""
     path = networks.anchor_free(
@@ -77,7 +77,9 @@ class TestOnnxBackend:
         path = tmp_path / "net.onnx"
         onnx.save(model, str(path))
         package = package_from_config(ModelConfig.model_validate(networks.config()), path)
-        with pytest.raises(ModelImplementationNotFoundError, match="one image input, got a .*, b "):
+        with pytest.raises(
+            ModelImplementationNotFoundError, match=r"one image input, got a .*, b "
+        ):
             OnnxBackend(package, BackendOptions())
 
     def test_a_device_that_is_not_there_is_named(self, package: ModelPackage) -> None:

@@ -76,7 +76,8 @@ class TestTorchScriptBackend:
         assert backend.nbytes == (25 + 5) * 4
 
     def test_a_pickle_is_not_run(self, networks: Any, tmp_path: Path) -> None:
-        """An archive whose data are a Python pickle with a call in it opens nothing and calls nothing."""
+        """An archive whose data are a Python pickle with a call in it opens nothing and calls
+        nothing."""
         path = tmp_path / "net.torchscript"
         torch.save({"state": torch.zeros(1)}, path)
         with pytest.raises(CorruptedModelPackageError):

@@ -52,7 +52,8 @@ class TestSuppressOverlaps:
         agnostic: bool,
         limit: int | None,
     ) -> None:
-        """The same boxes in the same order, ties and empty boxes included, for one block and for several."""
+        """The same boxes in the same order, ties and empty boxes included, for one block and for
+        several."""
         random = np.random.default_rng(seed)
         corner = random.integers(0, 120, (count, 2))
         boxes = np.concatenate([corner, corner + random.integers(0, 40, (count, 2))], axis=1)

@@ -155,7 +155,8 @@ class TestLoneOnnxFile:
         size = package.inference.network_input.training_input_size
         assert (package.task, package.architecture) == (Task.OBJECT_DETECTION, "yolov8")
         assert package.class_names == networks.colours
-        assert size is not None and (size.height, size.width) == (64, 96)
+        assert size is not None
+        assert (size.height, size.width) == (64, 96)
         assert package.inference.network_input.color_mode == "rgb"
 
     @pytest.mark.parametrize(
@@ -179,7 +180,8 @@ class TestLoneOnnxFile:
         for changes in ({"args": "{'nms': True}"}, {"end2end": "True"}):
             path = networks.fused(tmp_path / "rows.onnx", networks.metadata(**changes))
             post = load_package(path).inference.post_processing
-            assert post is not None and post.fused
+            assert post is not None
+            assert post.fused
 
     def test_a_whole_configuration_in_the_metadata(self, networks: Any, tmp_path: Path) -> None:
         """The key model_config holds all a package folder would."""

@@ -109,7 +109,8 @@ class TestPlanTransform:
             assert list(transform.pads) == case["pad"], case
             assert list(transform.crop_size) == case["size_after"]
             assert list(transform.crop_offset) == case["offset"]
-            # That system maps boxes by the ratio before rounding; the image's pixels follow the rounded one.
+            # That system maps boxes by the ratio before rounding; the image's pixels follow the
+            # rounded one.
             np.testing.assert_allclose(transform.scale_wh, case["scale"], rtol=0.02)
 
 
@@ -153,7 +154,8 @@ class TestImageTransform:
     def test_the_image_fills_exactly_what_is_not_padding(
         self, size: tuple[int, int], mode: str
     ) -> None:
-        """The corners of the image land on the corners of the unpadded region: boxes follow the pixels."""
+        """The corners of the image land on the corners of the unpadded region: boxes follow the
+        pixels."""
         transform = plan_transform(size, _network(320, 416, mode))
         left, top, right, bottom = transform.pads
         corners = transform.boxes_to_network(np.array([[0, 0, size[1], size[0]]]))

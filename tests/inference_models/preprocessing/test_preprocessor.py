@@ -92,7 +92,8 @@ class TestWrite:
         dtype: str,
         gray: bool,
     ) -> None:
-        """One pass gives what resizing, padding, swapping, scaling and normalising one by one give."""
+        """One pass gives what resizing, padding, swapping, scaling and normalising one by one
+        give."""
         values: dict[str, Any] = {}
         if dtype != "uint8":
             values = {
@@ -144,7 +145,8 @@ class TestWrite:
         np.testing.assert_array_equal(channels_last[:, :, 0], result[0])
 
     def test_grayscale_gives_three_equal_planes(self) -> None:
-        """A package that drops colours gets three equal planes, unless the call keeps the colours."""
+        """A package that drops colours gets three equal planes, unless the call keeps the
+        colours."""
         image = np.random.default_rng(0).integers(0, 256, (8, 8, 3), dtype=np.uint8)
         preprocessor = _preprocessor({"grayscale": {"enabled": True}})
         result = _run(preprocessor, image)
@@ -178,7 +180,7 @@ class TestWrite:
 class TestContrast:
     """Contrast enhancement, compared with scikit-image."""
 
-    @pytest.fixture()
+    @pytest.fixture
     def exposure(self) -> Any:
         """The reference."""
         return pytest.importorskip("skimage.exposure")

@@ -251,6 +251,8 @@ class TestMasks:
         [
             (payload({**ROW, "rle_mask": {"size": [2, 2], "counts": [3]}}), "mask 0.*cover 4 px"),
             (payload(ROW), "no row has a mask"),
+            (payload({**ROW, "rle_mask": {"size": [1 << 20, 1 << 20], "counts": [1]}}), "grids"),
+            ({"predictions": [{**ROW, "rle_mask": {"size": 5, "counts": [1]}}]}, "d.image.*grids"),
             ({"predictions": [{**ROW, "points": [{"x": 1, "y": 1}] * 3}]}, "must have width"),
             (payload({**ROW, "points": [{"x": 1}] * 3}), r"predictions\[0\]. has a mask.*'y'"),
         ],
@@ -347,3 +349,13 @@ class TestRefused:
         """A refusal names row and member, what was expected and what was given."""
         with pytest.raises(ValueError, match=re.escape(message)):
             read(value)
+
+    def test_huge_image(self, read: Any) -> None:
+        """A claimed image too large for masks is refused before a canvas is made."""
+        points = [{"x": 0, "y": 0}, {"x": 99999, "y": 0}, {"x": 99999, "y": 99999}]
+        value = {
+            "image": {"width": 100_000, "height": 100_000},
+            "predictions": [{**ROW, "points": points}],
+        }
+        with pytest.raises(ValueError, match=r"`d\.image`: masks are read on grids"):
+            read(value, INSTANCES)

@@ -1,0 +1,214 @@
+"""The commands and their options. What they do is in one module each, loaded when it runs."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from workflows.cli.main import INTERRUPTED, OK, PROBLEM
+
+_WorkflowArgument = Annotated[
+    Path, typer.Argument(metavar="WORKFLOW", help="JSON file of a workflow.")
+]
+_JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+
+
+class ImageFormat(StrEnum):
+    """How image outputs are written."""
+
+    PNG = "png"
+    JPEG = "jpg"
+
+
+def run_app(arguments: list[str]) -> int:
+    """Runs one command and gives its exit code; engine errors become text, not tracebacks."""
+    app = build_app()
+    try:
+        app(arguments, prog_name="weftlens")
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else OK if stop.code is None else PROBLEM
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        return INTERRUPTED
+    except Exception as error:
+        # Only a command that got as far as loading the engine can raise one of its errors.
+        errors = sys.modules.get("execution_engine.errors")
+        if errors is None or not isinstance(error, errors.WorkflowError):
+            raise
+        from workflows.cli.terminal import error_text, write_error
+
+        write_error(error_text("weftlens", error))
+        return PROBLEM
+    return OK
+
+
+def build_app() -> typer.Typer:
+    """The command line as an object."""
+    app = typer.Typer(
+        help="Run, check and look at vision workflows.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+    )
+
+    @app.callback()
+    def start(
+        version: Annotated[
+            bool,
+            typer.Option("--version", callback=_show_version, is_eager=True, help="Show versions."),
+        ] = False,
+    ) -> None:
+        """Run, check and look at vision workflows."""
+
+    @app.command()
+    def run(
+        workflow: _WorkflowArgument,
+        more_images: Annotated[
+            list[Path] | None,
+            typer.Argument(metavar="[IMAGES]...", help="Images or folders of images to run on."),
+        ] = None,
+        image: Annotated[
+            list[Path] | None,
+            typer.Option("--image", "-i", help="An image or folder; may be given several times."),
+        ] = None,
+        param: Annotated[
+            list[str] | None,
+            typer.Option(
+                "--param",
+                "-p",
+                metavar="NAME=VALUE",
+                help="Value of another input: JSON, else text; may be given several times.",
+            ),
+        ] = None,
+        input_name: Annotated[
+            str | None,
+            typer.Option("--input", help="The input the images go to, when there are several."),
+        ] = None,
+        out: Annotated[
+            Path | None, typer.Option("--out", "-o", help="Folder for pictures and JSON.")
+        ] = None,
+        as_json: _JsonOption = False,
+        workers: Annotated[
+            int, typer.Option("--workers", min=1, help="Images worked on at the same time.")
+        ] = 1,
+        image_format: Annotated[
+            ImageFormat, typer.Option("--image-format", help="Format of written pictures.")
+        ] = ImageFormat.PNG,
+    ) -> None:
+        """Run a workflow on images, one after the other, each on its own.
+
+        With --out, every image output becomes <image>.<output>.png and all other outputs
+        <image>.json. An image that fails is named, the others go on, and the exit code is 1.
+        """
+        from workflows.cli.run import run_command
+
+        raise typer.Exit(
+            run_command(
+                workflow,
+                [*(image or ()), *(more_images or ())],
+                param or [],
+                input_name,
+                out,
+                as_json,
+                workers,
+                image_format.value,
+            )
+        )
+
+    @app.command()
+    def check(workflow: _WorkflowArgument, as_json: _JsonOption = False) -> None:
+        """Check a workflow and list everything that is wrong with it."""
+        from workflows.cli.check import check_command
+
+        raise typer.Exit(check_command(workflow, as_json))
+
+    @app.command()
+    def describe(
+        workflow: _WorkflowArgument,
+        draw: Annotated[
+            Path | None,
+            typer.Option("--draw", help="Write a picture of the graph: .svg, .dot or .mmd."),
+        ] = None,
+    ) -> None:
+        """Describe a workflow: inputs, steps in order, outputs, missing blocks, problems."""
+        from workflows.cli.describe import describe_command
+
+        raise typer.Exit(describe_command(workflow, draw))
+
+    @app.command()
+    def schema(
+        out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write to.")] = None,
+    ) -> None:
+        """Write the JSON Schema of workflow definitions, for editors."""
+        from workflows.cli.schema import schema_command
+
+        raise typer.Exit(schema_command(out))
+
+    @app.command()
+    def doctor(as_json: _JsonOption = False) -> None:
+        """Look at the installation: versions, extras, name clashes, settings."""
+        from workflows.cli.doctor import doctor_command
+
+        raise typer.Exit(doctor_command(as_json))
+
+    app.add_typer(_blocks_app(), name="blocks")
+    return app
+
+
+def _blocks_app() -> typer.Typer:
+    app = typer.Typer(help="List, show and search blocks.", pretty_exceptions_enable=False)
+
+    @app.callback(invoke_without_command=True)
+    def start(context: typer.Context) -> None:
+        """List, show and search blocks."""
+        if context.invoked_subcommand is None:
+            from workflows.cli.blocks import list_blocks
+
+            raise typer.Exit(list_blocks(False, False))
+
+    @app.command("list")
+    def list_command(
+        every: Annotated[
+            bool, typer.Option("--all", help="Blocks known by name but not built, too.")
+        ] = False,
+        as_json: _JsonOption = False,
+    ) -> None:
+        """List the blocks by group."""
+        from workflows.cli.blocks import list_blocks
+
+        raise typer.Exit(list_blocks(every, as_json))
+
+    @app.command()
+    def show(
+        type_id: Annotated[str, typer.Argument(metavar="TYPE", help="Type id or alias.")],
+        as_json: _JsonOption = False,
+    ) -> None:
+        """Show the fields and outputs of a block."""
+        from workflows.cli.blocks import show_block
+
+        raise typer.Exit(show_block(type_id, as_json))
+
+    @app.command()
+    def search(
+        word: Annotated[str, typer.Argument(metavar="WORD", help="What to look for.")],
+    ) -> None:
+        """Search blocks by id, name, description and keywords."""
+        from workflows.cli.blocks import search_blocks
+
+        raise typer.Exit(search_blocks(word))
+
+    return app
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        from execution_engine.versions import ENGINE_VERSION
+
+        typer.echo(f"weftlens {version('weftlens')}, engine {ENGINE_VERSION}")
+        raise typer.Exit

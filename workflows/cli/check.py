@@ -1,0 +1,36 @@
+"""`weftlens check`: everything that is wrong with a workflow."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from execution_engine.errors import Problem, WorkflowCompilerError
+from workflows.cli.main import OK, PROBLEM
+from workflows.cli.terminal import problems_text, write, write_json
+from workflows.session import Session
+from workflows.workflow import Workflow
+
+
+def check_command(path: Path, as_json: bool) -> int:
+    """Prints the problems of a workflow file, or that there are none; gives the exit code."""
+    with Session() as session:
+        try:
+            workflow = Workflow.load(path, session=session)
+            problems = workflow.check()
+        except WorkflowCompilerError as error:  # no JSON, or no file
+            problems = list(error.errors) or [Problem("unreadable_file", error.public_message, "")]
+        if as_json:
+            write_json(
+                {
+                    "workflow": str(path),
+                    "ok": not problems,
+                    "problems": [problem.to_dict() for problem in problems],
+                }
+            )
+        elif problems:
+            write(problems_text(path.name, problems))
+        else:
+            interface = workflow.interface()
+            counts = f"{len(interface.inputs)} inputs, {len(workflow.definition['steps'])} steps, "
+            write(f"{path.name}: ok ({counts}{len(interface.outputs)} outputs)")
+    return PROBLEM if problems else OK

@@ -1,0 +1,35 @@
+"""Entry point of the console script `weftlens`: checks that the imported packages are ours, then
+hands over to the commands. Must import only the standard library before that check.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from workflows.cli.ownership import foreign_packages
+
+OK, PROBLEM, USAGE, INTERRUPTED = 0, 1, 2, 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command.
+
+    Args:
+        arguments: words of the command line; those of the process when None.
+
+    Returns:
+        0 when all went well, 1 when a problem was found, 2 when the command was called wrongly.
+    """
+    foreign = foreign_packages()
+    if foreign:
+        for message in foreign:
+            sys.stderr.write(f"weftlens: {message}\n")
+        return PROBLEM
+    from workflows.cli.app import run_app
+
+    return run_app(sys.argv[1:] if arguments is None else list(arguments))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

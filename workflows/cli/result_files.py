@@ -1,0 +1,139 @@
+"""Turns the results of a run into files and JSON data: pictures become files, the rest JSON. Runs
+nothing and decides on no name of a folder.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import cv2
+
+from execution_engine.images.image_data import WorkflowImageData
+from execution_engine.plan import SINGLE, OutputPlan, Plan
+
+_NOT_IN_NAMES = re.compile(r"[^\w\-. ]")
+_LONGEST_NAME = 100
+_JPEG_QUALITY = 95
+
+
+class ResultFiles:
+    """Writes the results of one image.
+
+    Args:
+        plan: the plan that was run.
+        folder: where files go; None to write none, images then become a note on their size.
+        stem: how every file name begins.
+        suffix: `png` or `jpg`.
+    """
+
+    def __init__(self, plan: Plan, folder: Path | None, stem: str, suffix: str) -> None:
+        self._plan = plan
+        self._folder = folder
+        self._stem = stem
+        self._suffix = suffix
+        self.pictures: list[Path] = []
+        self._names: set[str] = set()
+
+    def rows(self, results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Results (not serialised) as JSON data; pictures are written on the way.
+
+        Raises:
+            ExecutionEngineRuntimeError: a value does not serialise.
+            OSError: a picture cannot be written.
+        """
+        rows = []
+        for number, result in enumerate(results):
+            prefix = () if len(results) == 1 else (str(number),)
+            rows.append(
+                {
+                    output.name: self._output(output, result[output.name], (*prefix, output.name))
+                    for output in self._plan.outputs
+                }
+            )
+        return rows
+
+    def write_json(self, rows: list[dict[str, Any]]) -> Path:
+        """Writes the rows (one alone as an object) to `<stem>.json` and gives its path.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
+        assert self._folder is not None
+        path = self._folder / f"{self._stem}.json"
+        content = rows[0] if len(rows) == 1 else rows
+        path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        return path
+
+    def _output(self, output: OutputPlan, value: Any, names: tuple[str, ...]) -> Any:
+        depth = self._plan.depth(output.axis) if output.axis != SINGLE else 0
+        # One level of nesting is the list of rows, unless the batch came from a step.
+        levels = depth if output.generated else max(0, depth - 1)
+        return self._nested(output, value, names, levels)
+
+    def _nested(self, output: OutputPlan, value: Any, names: tuple[str, ...], levels: int) -> Any:
+        if levels and isinstance(value, list):
+            return [
+                self._nested(output, item, (*names, str(number)), levels - 1)
+                for number, item in enumerate(value)
+            ]
+        if output.is_object and isinstance(value, Mapping):
+            return {
+                name: self._leaf(value[name], (*names, name), kinds)
+                for name, _, kinds in output.members
+            }
+        return self._leaf(value, names, output.members[0][2] if output.members else ("*",))
+
+    def _leaf(self, value: Any, names: tuple[str, ...], kinds: tuple[str, ...]) -> Any:
+        if value is None:
+            return None
+        if isinstance(value, WorkflowImageData):
+            return self._picture(value, names)
+        if _holds_picture(value):
+            if isinstance(value, Mapping):
+                return {
+                    str(key): self._leaf(item, (*names, str(key)), ("*",))
+                    for key, item in value.items()
+                }
+            return [
+                self._leaf(item, (*names, str(number)), ("*",)) for number, item in enumerate(value)
+            ]
+        return self._plan.codecs.serialise(value, kinds)
+
+    def _picture(self, image: WorkflowImageData, names: tuple[str, ...]) -> dict[str, Any]:
+        pixels = image.numpy_image
+        height, width = pixels.shape[:2]
+        described: dict[str, Any] = {
+            "type": "file",
+            "value": None,
+            "width": width,
+            "height": height,
+        }
+        if self._folder is None:
+            return described
+        path = self._folder / self._file_name(names)
+        options = [cv2.IMWRITE_JPEG_QUALITY, _JPEG_QUALITY] if self._suffix == "jpg" else []
+        encoded = cv2.imencode(f".{self._suffix}", pixels, options)[1]
+        path.write_bytes(encoded.tobytes())  # cv2.imwrite fails on names beyond ASCII
+        self.pictures.append(path)
+        return {**described, "value": path.name}
+
+    def _file_name(self, names: tuple[str, ...]) -> str:
+        plain = ".".join(_NOT_IN_NAMES.sub("_", name) for name in names)[:_LONGEST_NAME]
+        name, number = f"{self._stem}.{plain}", 1
+        while name.casefold() in self._names:
+            number += 1
+            name = f"{self._stem}.{plain}-{number}"
+        self._names.add(name.casefold())
+        return f"{name}.{self._suffix}"
+
+
+def _holds_picture(value: Any) -> bool:
+    if isinstance(value, WorkflowImageData):
+        return True
+    if isinstance(value, Mapping):
+        return any(_holds_picture(item) for item in value.values())
+    return isinstance(value, (list, tuple)) and any(_holds_picture(item) for item in value)

@@ -1,0 +1,232 @@
+"""`weftlens run`: a workflow on one or many images, each in a run of its own, so that no image can
+spoil or change the result of another.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from execution_engine.errors import RuntimeInputError, WorkflowError
+from execution_engine.plan import Plan
+from workflows.cli.main import OK, PROBLEM, USAGE
+from workflows.cli.result_files import ResultFiles
+from workflows.cli.run_inputs import (
+    UsageError,
+    choose_image_input,
+    file_stems,
+    find_images,
+    parse_parameters,
+)
+from workflows.cli.terminal import error_console, error_text, write, write_error
+from workflows.running import run_locally
+from workflows.session import Session
+from workflows.workflow import Workflow
+
+_SHOWN_IMAGES = 10
+_LONGEST_VALUE = 100
+_PARAMETERS_REFUSED = "workflow_execution | runtime_input_validation"
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of one image: rows of results and files, or the text and class of an error."""
+
+    label: str
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    json_file: Path | None = None
+    pictures: list[Path] = field(default_factory=list)
+    error: str = ""
+    error_type: str = ""
+    concerns_all: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """The outcome as JSON data."""
+        if self.error:
+            return {
+                "image": self.label,
+                "error": {"type": self.error_type, "message": self.error},
+            }
+        files = [self.json_file, *self.pictures] if self.json_file else []
+        return {
+            "image": self.label,
+            "results": self.rows,
+            "files": [str(path) for path in files],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """All that the runs of one command share."""
+
+    workflow: Workflow
+    plan: Plan
+    session: Session
+    image_input: str | None
+    parameters: dict[str, Any]
+    out: Path | None
+    as_json: bool
+    suffix: str
+
+    def run(self, image: Path | None, stem: str) -> Outcome:
+        """Runs one image; faults of that image end up in the outcome."""
+        label = "workflow" if image is None else str(image)
+        inputs = dict(self.parameters)
+        if image is not None and self.image_input is not None:
+            if not image.is_file():
+                return Outcome(label, error="no such file", error_type="FileNotFoundError")
+            inputs[self.image_input] = image
+        # JSON on stdout without a folder is the only place left for pictures: they go in as base64.
+        inline = self.as_json and self.out is None
+        try:
+            results = run_locally(self.workflow, inputs, session=self.session, serialize=inline)
+            if inline:
+                return Outcome(label, results)
+            files = ResultFiles(self.plan, self.out, stem, self.suffix)
+            rows = files.rows(results)
+            json_file = None if self.out is None else files.write_json(rows)
+            return Outcome(label, rows, json_file, files.pictures)
+        except WorkflowError as error:
+            return Outcome(
+                label,
+                error=error_text("", error).removeprefix(": "),
+                error_type=type(error).__name__,
+                concerns_all=isinstance(error, RuntimeInputError)
+                and error.context == _PARAMETERS_REFUSED,
+            )
+        except OSError as error:
+            where = f" '{error.filename}'" if error.filename else ""
+            return Outcome(
+                label,
+                error=f"the results cannot be written{where}: {error.strerror or error}",
+                error_type=type(error).__name__,
+            )
+
+
+def run_command(
+    path: Path,
+    image_paths: Sequence[Path],
+    parameter_texts: Sequence[str],
+    input_name: str | None,
+    out: Path | None,
+    as_json: bool,
+    workers: int,
+    suffix: str,
+) -> int:
+    """Runs the workflow and gives the exit code: 0, 1 when an image failed, 2 for wrong usage."""
+    with Session() as session:
+        workflow = Workflow.load(path, session=session)
+        try:
+            plan = session.compile(workflow)
+        except WorkflowError as error:
+            write_error(error_text(path.name, error))
+            return PROBLEM
+        try:
+            interface = workflow.interface()
+            parameters = parse_parameters(parameter_texts, interface)
+            image_input = choose_image_input(
+                interface, input_name, bool(image_paths), list(parameters)
+            )
+            images: list[Path | None] = [*find_images(image_paths)] or [None]
+        except UsageError as error:
+            write_error(f"weftlens run: {error}")
+            return USAGE
+        if out is not None:
+            try:
+                out.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                write_error(f"the folder '{out}' cannot be made: {error.strerror or error}")
+                return PROBLEM
+        job = _Job(workflow, plan, session, image_input, parameters, out, as_json, suffix)
+        stems = file_stems([image or Path(path.stem) for image in images])
+        return _report(job, _outcomes(job, images, stems, workers), len(images))
+
+
+def _outcomes(
+    job: _Job, images: Sequence[Path | None], stems: Sequence[str], workers: int
+) -> Iterator[Outcome]:
+    """Outcomes in the order of the images, with a progress bar when there are several."""
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    console = error_console()
+    progress = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=len(images) == 1 or not console.is_terminal,
+    )
+    with progress, ThreadPoolExecutor(workers) as pool:
+        task = progress.add_task(job.workflow.name, total=len(images))
+        results = pool.map(job.run, images, stems) if workers > 1 else map(job.run, images, stems)
+        try:
+            for outcome in results:
+                progress.advance(task)
+                yield outcome
+                if outcome.concerns_all:
+                    return
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _report(job: _Job, outcomes: Iterator[Outcome], count: int) -> int:
+    failed = done = 0
+    with closing(outcomes):  # type: ignore[type-var]
+        for outcome in outcomes:
+            if job.as_json:
+                # One by one: results of many images need not fit into memory together.
+                opening = "[" if not done and not failed else ","
+                write(f"{opening}\n{json.dumps(outcome.to_dict(), indent=2, ensure_ascii=False)}")
+            if outcome.error:
+                failed += 1
+                write_error(f"{outcome.label}: {outcome.error}")
+                if outcome.concerns_all and count > 1:
+                    write_error("This concerns every image; stopped.")
+                continue
+            done += 1
+            if not job.as_json and count <= _SHOWN_IMAGES:
+                _show(outcome, job)
+    if job.as_json:
+        write("]")
+    if count > 1:
+        where = f"; results in {job.out}" if job.out is not None and done else ""
+        summary = f"{count} images: {done} done, {count - done} failed or left out{where}"
+        (write_error if job.as_json else write)(summary)
+    return PROBLEM if failed else OK
+
+
+def _show(outcome: Outcome, job: _Job) -> None:
+    write(outcome.label)
+    for row in outcome.rows:
+        for name, value in row.items():
+            write(f"  {name}: {_shown(value, job.out)}")
+    if outcome.json_file is not None:
+        write(f"  all results: {outcome.json_file}")
+
+
+def _shown(value: Any, out: Path | None) -> str:
+    if isinstance(value, dict) and value.get("type") == "file" and "width" in value:
+        size = f"{value['width']}x{value['height']} px"
+        if out is None or value["value"] is None:
+            return f"image of {size}, not written (give --out FOLDER)"
+        return f"{out / value['value']} ({size})"
+    if isinstance(value, list) and value and isinstance(value[0], (dict, list)):
+        shown = [_shown(item, out) for item in value[:3]]
+        more = f", and {len(value) - 3} more" if len(value) > 3 else ""
+        text = f"{len(value)} of: {'; '.join(shown)}{more}"
+    else:
+        text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 3]}..."

@@ -1,0 +1,28 @@
+"""`weftlens schema`: the JSON Schema of workflow definitions."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from workflows.cli.main import OK, PROBLEM
+from workflows.cli.terminal import write, write_error
+from workflows.definition_schema import definition_schema
+from workflows.session import Session
+
+
+def schema_command(out: Path | None) -> int:
+    """Writes the schema to a file or to stdout; gives the exit code."""
+    with Session() as session:
+        text = json.dumps(definition_schema(session), indent=1, ensure_ascii=False)
+    if out is None:
+        write(text)
+        return OK
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(f"{text}\n", encoding="utf-8")
+    except OSError as error:
+        write_error(f"'{out}' cannot be written: {error.strerror or error}")
+        return PROBLEM
+    write(f"Schema: {out}")
+    return OK
