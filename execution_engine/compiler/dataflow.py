@@ -167,7 +167,8 @@ class _StepTracer:
             return ()
         if len(depths) > 1:
             parts = "; ".join(
-                f"'{reference.field}' ({reference.reference.text}) has depth {len(lineage)}"
+                f"'{reference.field}' ({reference.reference.text}) has one value for "
+                f"{_show(lineage)} (depth {len(lineage)})"
                 for reference, lineage in batch_edges
             )
             wanted = (
@@ -177,14 +178,15 @@ class _StepTracer:
                 )
                 + "."
                 if any(offsets.values())
-                else " All inputs of this block need the same depth of nesting."
+                else " The block needs them at one depth."
             )
             self._add(
                 StepInputDimensionalityError,
                 "depths_differ",
-                f"Step '{self.node.step.name}' mixes depths: {parts}.{wanted}",
+                f"Step '{self.node.step.name}' mixes depths of nesting: {parts}.{wanted}",
                 batch_edges[0][0],
-                hint="bring the values to one depth, for example with a dimension collapse step",
+                hint="take all of them from one depth; a dimension collapse step gathers what lies "
+                "deeper",
             )
             return None
         return self._common_lineage(batch_edges, next(iter(depths)))
@@ -202,9 +204,8 @@ class _StepTracer:
                     "unrelated_batches",
                     f"Step '{self.node.step.name}': {reference.reference.text} and "
                     f"{other.reference.text} come from "
-                    f"different batches ({_show(lineage)} and {_show(deepest)}), so their elements "
-                    "do not belong "
-                    "together.",
+                    f"different batches ({_show(lineage)}; {_show(deepest)}), so their elements do "
+                    "not belong together.",
                     reference,
                     hint="take both from one step, or bring one back by a collapse or stitch step",
                 )
@@ -305,6 +306,6 @@ def _show(lineage: Lineage) -> str:
         return "the run as a whole"
     names = [
         "each input element" if level == ROOT_LEVEL else f"each part from {level}"
-        for level in lineage
+        for level in reversed(lineage)
     ]
-    return " > ".join(names)
+    return " of ".join(names)

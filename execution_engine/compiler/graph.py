@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from execution_engine.compiler.steps import ParsedStep, StepReference
+from execution_engine.compiler.validation_messages import reference_hint
 from execution_engine.definition.model import Definition, InputDeclaration, OutputDeclaration
 from execution_engine.definition.problems import ProblemList
 from execution_engine.definition.references import (
@@ -27,6 +28,8 @@ from execution_engine.errors import (
 )
 from execution_engine.kinds.kind import kinds_compatible
 
+_MOST_SOURCES = 3
+_LONGEST_LIST = 200
 OUTPUTS_BLOCK_ID = "$outputs"
 
 
@@ -135,7 +138,7 @@ def _follow(
             return
         if not _element_fits(item, False):
             _wrong_element(node, item, f"the {declared.type} '{declared.name}'", problems)
-        elif _kinds_fit(node, item, declared.kinds, problems):
+        elif _kinds_fit(node, item, declared.kinds, inputs, nodes, problems):
             node.data.append(DataEdge(item, -1))
         return
     source = positions.get(reference.name)
@@ -170,7 +173,7 @@ def _follow(
             block_type=node.step.declaration.type,
             property_name=item.field,
         )
-    elif _kinds_fit(node, item, output.kinds, problems):
+    elif _kinds_fit(node, item, output.kinds, inputs, nodes, problems):
         node.data.append(DataEdge(item, source))
 
 
@@ -208,12 +211,13 @@ def _missing_target(
 ) -> None:
     node.complete = False
     names = ", ".join(candidates) or "none"
+    if len(names) > _LONGEST_LIST:
+        names = f"{names[:_LONGEST_LIST]}, ..."
     problems.add(
         InvalidReferenceTargetError,
         f"unknown_{what}",
         f"Step '{node.step.name}': '{item.field}' refers to the {what} '{item.reference.name}', "
-        "which does not "
-        f"exist; declared {what}s: {names if len(names) < 200 else names[:200] + ', ...'}.",
+        f"which does not exist; declared {what}s: {names}.",
         item.where,
         hint=did_you_mean(item.reference.name, candidates),
         block_id=node.step.name,
@@ -223,7 +227,12 @@ def _missing_target(
 
 
 def _kinds_fit(
-    node: GraphNode, item: StepReference, given: tuple[str, ...], problems: ProblemList
+    node: GraphNode,
+    item: StepReference,
+    given: tuple[str, ...],
+    inputs: Mapping[str, InputDeclaration],
+    nodes: list[GraphNode],
+    problems: ProblemList,
 ) -> bool:
     accepted = [kind for form in item.forms for kind in form.kinds]
     if kinds_compatible(given, accepted):
@@ -233,14 +242,41 @@ def _kinds_fit(
         ReferenceTypeError,
         "kind_mismatch",
         f"Step '{node.step.name}': '{item.field}' takes {' or '.join(dict.fromkeys(accepted))}, "
-        "but "
-        f"{item.reference.text} gives {' or '.join(given)}.",
+        f"but {item.reference.text} gives {' or '.join(given)}.",
         item.where,
+        hint=_fitting_sources(item, accepted, node, inputs, nodes),
         block_id=node.step.name,
         block_type=node.step.declaration.type,
         property_name=item.field,
     )
     return False
+
+
+def _fitting_sources(
+    item: StepReference,
+    kinds: list[str],
+    node: GraphNode,
+    inputs: Mapping[str, InputDeclaration],
+    nodes: list[GraphNode],
+) -> str | None:
+    """A hint that names what gives one of the kinds for certain, at most three of them, and the
+    parameter whose declaration could be changed.
+    """
+    wanted = set(kinds)
+    found = [f"$inputs.{name}" for name, declared in inputs.items() if wanted & set(declared.kinds)]
+    found += [
+        f"$steps.{other.step.name}.{name}"
+        for other in nodes
+        if other is not node
+        for name, output in (other.step.outputs or {}).items()
+        if wanted & set(output.kinds)
+    ]
+    ways = [f"what fits: {', '.join(found[:_MOST_SOURCES])}"] if found else []
+    source = inputs.get(item.reference.name) if item.reference.kind == INPUT else None
+    if source is not None and source.is_parameter:
+        kind = " or ".join(dict.fromkeys(kinds))
+        ways.append(f"if '{source.name}' is to hold such a value, declare it with the kind {kind}")
+    return "; ".join(ways) or None
 
 
 def _add_control_edge(
@@ -296,9 +332,13 @@ def _follow_outputs(
         if reference is None or reference.kind == STEP:
             message = (
                 f"Output '{output.name}': '{output.selector}' is no reference to data; expected "
-                "$inputs.name, "
-                "$steps.step.output or $steps.step.*."
+                "$inputs.name, $steps.step.output or $steps.step.*."
             )
+            hint = reference_hint(output.selector)
+            if reference is not None and reference.name in positions:
+                own = nodes[positions[reference.name]].step.outputs
+                if own is not None:
+                    hint = f"outputs of step '{reference.name}': {', '.join(own) or 'none'}"
         elif reference.kind == INPUT:
             if reference.name not in inputs:
                 message = f"Output '{output.name}' refers to the missing input '{reference.name}'."

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from execution_engine.block_api.spec import FieldSpec
+from execution_engine.block_api.spec import Container, FieldSpec
 from execution_engine.compiler.dataflow import (
     ROOT_LEVEL,
     Lineage,
@@ -135,19 +135,8 @@ class _Planner:
         arguments: list[ArgumentPlan] = []
         values = manifest.__dict__
         for name, field in spec.fields.items():
-            if name in edges:
-                arguments.append(self._plan_argument(node, flow, name, edges[name]))
-            elif name in flow.casts:
-                cast = flow.casts[name]
-                arguments.append(
-                    ArgumentPlan(
-                        name,
-                        cast=True,
-                        cast_axis=self._axis(cast.lineage),
-                        cast_wraps=cast.wraps,
-                        constant=_literal(field, values[name]),
-                    )
-                )
+            if name in edges or name in flow.casts:
+                arguments.append(self._plan_argument(node, flow, name, edges.get(name, [])))
             else:
                 constants[name] = _literal(field, values[name])
         axis = self._axis(flow.execution)
@@ -201,12 +190,13 @@ class _Planner:
             cast_axis=SINGLE if cast is None else self._axis(cast.lineage),
             cast_wraps=0 if cast is None else cast.wraps,
         )
-        first = edges[0][0]
-        if first.reference.key is None:
-            value = self._value(node, first, edges[0][1], field.accepts_literal)
+        if edges and edges[0][0].reference.key is None:
+            value = self._value(node, *edges[0], field.accepts_literal)
             return replace(argument, value=value)
         literal = _literal(field, getattr(manifest, name))
-        template = literal if isinstance(literal, dict) else list(literal)
+        if not edges and _container(literal) not in {form.container for form in field.references}:
+            return replace(argument, constant=literal)
+        template = list(literal) if _container(literal) == "list" else literal
         parts = {
             edge.reference.key: self._value(node, edge, lineage, False)
             for edge, lineage in edges
@@ -276,15 +266,21 @@ class _Planner:
         )
 
 
+def _container(value: Any) -> Container:
+    if isinstance(value, dict):
+        return "dict"
+    return "list" if isinstance(value, (list, tuple)) else None
+
+
 def _literal(field: FieldSpec, value: Any) -> Any:
     """A literal of a step as `run` gets it: where a reference could stand, the escape for a leading
     dollar sign is taken off.
     """
-    containers = {reference.container for reference in field.references}
-    if isinstance(value, str):
-        return unescape(value) if None in containers else value
-    if isinstance(value, (list, tuple)) and "list" in containers:
-        return type(value)(unescape(item) for item in value)
-    if isinstance(value, dict) and "dict" in containers:
+    container = _container(value)
+    if all(form.container != container for form in field.references):
+        return value
+    if container == "dict":
         return {key: unescape(item) for key, item in value.items()}
-    return value
+    if container == "list":
+        return type(value)(unescape(item) for item in value)
+    return unescape(value)

@@ -12,12 +12,17 @@ from pydantic import ValidationError
 
 from execution_engine.block_api.block import WorkflowBlock, WorkflowBlockManifest
 from execution_engine.block_api.spec import BlockSpec, FieldSpec, OutputSpec, ReferenceSpec
-from execution_engine.compiler.validation_messages import add_validation_problems
+from execution_engine.compiler.validation_messages import (
+    add_validation_problems,
+    pointer_part,
+    reference_hint,
+)
 from execution_engine.definition.model import Definition, StepDeclaration
 from execution_engine.definition.problems import ProblemList
 from execution_engine.definition.references import (
     Reference,
     is_reference,
+    nearest,
     parse_reference,
 )
 from execution_engine.errors import (
@@ -84,7 +89,6 @@ def _parse_step(
             _add_unknown_type(step, registry, problems)
         return parsed
     parsed.spec = spec
-    parsed.references = tuple(_references(step, spec, problems))
     try:
         loaded = registry.load(step.type)
     except PluginLoadingError as error:
@@ -98,6 +102,7 @@ def _parse_step(
         )
         if not spec.dynamic_outputs:
             parsed.outputs = {output.name: output for output in spec.outputs}
+        parsed.references = tuple(_references(step, spec, problems))
         return parsed
     parsed.block = loaded.block
     body = step.body if isinstance(step.body, dict) else dict(step.body)
@@ -105,6 +110,8 @@ def _parse_step(
         parsed.manifest = loaded.manifest.model_validate(body)
     except ValidationError as error:
         add_validation_problems(step, spec, error, problems)
+    # After the validation, whose words on a malformed reference are the better ones.
+    parsed.references = tuple(_references(step, spec, problems))
     parsed.outputs = _outputs(parsed, spec, loaded.manifest, problems)
     return parsed
 
@@ -150,7 +157,7 @@ def _references(
 def _field_references(
     step: StepDeclaration, field: FieldSpec, key: str, value: Any, problems: ProblemList
 ) -> Iterator[StepReference]:
-    where = f"{step.where}/{key}"
+    where = f"{step.where}/{pointer_part(key)}"
     if isinstance(value, str):
         entries: list[tuple[int | str | None, Any, str]] = [(None, value, where)]
         container = None
@@ -158,7 +165,7 @@ def _field_references(
         entries = [(i, item, f"{where}/{i}") for i, item in enumerate(value)]
         container = "list"
     elif isinstance(value, dict):
-        entries = [(name, item, f"{where}/{name}") for name, item in value.items()]
+        entries = [(name, item, f"{where}/{pointer_part(name)}") for name, item in value.items()]
         container = "dict"
     else:
         return
@@ -169,6 +176,8 @@ def _field_references(
         if not is_reference(item):
             continue
         reference = parse_reference(item)
+        if reference is None and problems.mentions(pointer):
+            continue
         if reference is None:
             problems.add(
                 InvalidReferenceTargetError,
@@ -177,9 +186,8 @@ def _field_references(
                 "$inputs.name or "
                 "$steps.step.output.",
                 pointer,
-                hint="write '$$' at the start for text that begins with a dollar sign"
-                if field.accepts_literal
-                else None,
+                hint=reference_hint(item)
+                or "write '$$' at the start for text that begins with a dollar sign",
                 block_id=step.name,
                 block_type=step.type,
                 property_name=field.name,
@@ -199,18 +207,21 @@ def _add_unknown_type(
             f"Step '{step.name}' uses the block '{step.type}'"
             f"{f' ({known.title})' if known.title else ''}, which is known but not in this build.",
             f"{step.where}/type",
-            hint=known.reason or None,
+            hint=known.reason or _built_versions(step.type, registry),
             block_id=step.name,
             block_type=step.type,
         )
         return
-    near = registry.nearest_types(step.type)
-    hint = f"nearest known types: {', '.join(near)}" if near else None
     prefix = step.type.split("/", 1)[0] if "/" in step.type else ""
-    sources = {name.split("/", 1)[0] for name in registry.specs}
-    if prefix and prefix not in sources:
-        missing = f"no installed plug-in offers blocks named '{prefix}/...'"
-        hint = f"{missing}; {hint}" if hint else missing
+    sources = {name.split("/", 1)[0] for name in registry.specs if "/" in name}
+    if prefix and prefix not in sources and not nearest(prefix, sources):
+        # Blocks of other plug-ins would be no help here.
+        hint: str | None = (
+            f"no installed plug-in offers blocks named '{prefix}/...'; install the one that does"
+        )
+    else:
+        near = registry.nearest_types(step.type)
+        hint = f"nearest known types: {', '.join(near)}" if near else None
     problems.add(
         WorkflowSyntaxError,
         "unknown_block_type",
@@ -220,3 +231,10 @@ def _add_unknown_type(
         block_id=step.name,
         block_type=step.type,
     )
+
+
+def _built_versions(type_id: str, registry: BlockRegistry) -> str | None:
+    """A hint with the versions of the same block that this build has."""
+    family = type_id.rsplit("@", 1)[0]
+    built = [name for name in registry.specs if name.rsplit("@", 1)[0] == family]
+    return f"this build has {', '.join(built)}" if built else None

@@ -4,6 +4,7 @@ itself.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,9 +20,16 @@ from execution_engine.block_api.spec import BlockSpec, FieldSpec
 from execution_engine.definition.model import StepDeclaration
 from execution_engine.definition.parser import describe
 from execution_engine.definition.problems import ProblemList
-from execution_engine.definition.references import did_you_mean
+from execution_engine.definition.references import (
+    NAME,
+    STEP_OUTPUT,
+    did_you_mean,
+    nearest,
+    parse_reference,
+)
 from execution_engine.errors import WorkflowSyntaxError
 
+_ALMOST_REFERENCE = re.compile(r"\$?(?P<head>[A-Za-z]+)[.:/](?P<rest>.*)", re.DOTALL)
 _REFERENCE_FORMS = {
     ANY_DATA_PATTERN: "a reference ($inputs.name or $steps.step.output)",
     INPUT_PATTERN: "a reference to an input ($inputs.name)",
@@ -83,7 +91,9 @@ def _add_missing(
         hint = f"the step has a field '{misspelt}', did you mean '{key}'?"
     elif field is not None and field.references:
         kinds = sorted({kind for reference in field.references for kind in reference.kinds})
-        hint = f"give a reference{' to ' + ' or '.join(kinds) if kinds and kinds != ['*'] else ''}"
+        value = "a value or " if field.accepts_literal else ""
+        to = f" to {' or '.join(kinds)}" if kinds and kinds != ["*"] else ""
+        hint = f"give {value}a reference{to}"
     problems.add(
         WorkflowSyntaxError,
         "missing_field",
@@ -115,7 +125,7 @@ def _add_wrong(
     if missing:
         message = f"Step '{step.name}': '{place}' is missing."
     else:
-        expectations = list(dict.fromkeys(_expected(detail) for detail in chosen))
+        expectations = list(dict.fromkeys(_expected(detail, field) for detail in chosen))
         message = (
             f"Step '{step.name}': '{place}' must be {' or '.join(expectations)}, "
             f"got {describe(got)}."
@@ -128,11 +138,13 @@ def _add_wrong(
         ]
         if isinstance(got, str):
             hint = did_you_mean(got, choices)
+            if hint is None and field is not None and field.references:
+                hint = _reference_hint(field, got, len(path) > 1)
     problems.add(
         WorkflowSyntaxError,
         "missing_field" if missing else "wrong_value",
         message,
-        step.where + "".join(f"/{_escaped(part)}" for part in path),
+        step.where + "".join(f"/{pointer_part(part)}" for part in path),
         hint=hint,
         block_id=step.name,
         block_type=step.type,
@@ -157,9 +169,32 @@ def _locate(body: Mapping[str, Any], detail: Mapping[str, Any]) -> list[str | in
     return path or [location[0]]
 
 
-def _expected(detail: Mapping[str, Any]) -> str:
+def _reference_hint(field: FieldSpec, got: str, inside: bool) -> str | None:
+    if any(form.element == "step" for form in field.references):
+        reference = parse_reference(got)
+        if reference is not None and reference.kind == STEP_OUTPUT:
+            return f"name the step alone: '$steps.{reference.name}'"
+        return None
+    hint = reference_hint(got)
+    if hint is None and not field.accepts_literal and not inside and not got.startswith("$"):
+        kinds = dict.fromkeys(kind for form in field.references for kind in form.kinds)
+        what = "values" if not kinds or "*" in kinds else f"values of kind {' or '.join(kinds)}"
+        hint = (
+            f"{what} are not written into the definition: declare an input and refer to it as "
+            "'$inputs.<name>', or refer to an output of a step"
+        )
+    return hint
+
+
+def _expected(detail: Mapping[str, Any], field: FieldSpec | None) -> str:
     kind = str(detail["type"])
     context = detail.get("ctx", {})
+    if kind == "string_type" and field is not None and field.references:
+        # The text that a reference would be; a literal text has a label of its own in a union.
+        label = detail["loc"][-1]
+        if label == "constrained-str" or not field.accepts_literal:
+            steps = all(form.element == "step" for form in field.references)
+            return _REFERENCE_FORMS[STEP_PATTERN if steps else ANY_DATA_PATTERN]
     if kind == "string_pattern_mismatch":
         pattern = str(context.get("pattern"))
         return _REFERENCE_FORMS.get(pattern, f"text that matches {pattern}")
@@ -184,5 +219,28 @@ def _expected(detail: Mapping[str, Any]) -> str:
     return f"valid ({text[0].lower() + text[1:] if text else kind})"
 
 
-def _escaped(part: str | int) -> str:
+def pointer_part(part: str | int) -> str:
+    """A member name or position as one part of a JSON pointer."""
     return str(part).replace("~", "~0").replace("/", "~1")
+
+
+def reference_hint(text: str) -> str | None:
+    """How a text that was meant as a reference should be written; None when nothing is near."""
+    shape = _ALMOST_REFERENCE.fullmatch(text)
+    if shape is None:
+        return None
+    heads = nearest(shape["head"], ("inputs", "steps"))
+    rest = shape["rest"]
+    if not heads or not rest:
+        return None
+    head, parts = heads[0], rest.split(".")
+    if head == "steps" and len(parts) == 1:
+        return f"add the name of one of the step's outputs: '$steps.{rest}.<output>'"
+    if len(parts) > (1 if head == "inputs" else 2):
+        return (
+            "a reference reaches no further than an input or an output of a step; take inner "
+            "values out with a property definition step"
+        )
+    if not all(NAME.fullmatch(part) or part == "*" for part in parts):
+        return "names in references are made of letters, digits, '_' and '-'"
+    return f"did you mean '${head}.{rest}'?"

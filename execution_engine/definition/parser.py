@@ -78,6 +78,15 @@ def describe(value: Any) -> str:
     return f"{name} {text if len(text) <= 60 else text[:57] + '...'}"
 
 
+def _type_text(item: Mapping[str, Any]) -> str:
+    if "type" not in item:
+        return "no 'type'"
+    value = item["type"]
+    return (
+        f"the unknown type {value!r}" if isinstance(value, str) else f"the type {describe(value)}"
+    )
+
+
 def _items(
     raw: Mapping[str, Any], key: str, problems: ProblemList
 ) -> list[tuple[str, Mapping[str, Any]]]:
@@ -130,8 +139,7 @@ def _parse_input(
         problems.add(
             WorkflowSyntaxError,
             "unknown_input_type",
-            f"Input '{name}' has the type {describe(type_name)}; known types are "
-            f"{', '.join(INPUT_TYPES)}.",
+            f"Input '{name}' has {_type_text(item)}; known types are {', '.join(INPUT_TYPES)}.",
             f"{where}/type",
             hint=did_you_mean(str(type_name), INPUT_TYPES),
         )
@@ -228,7 +236,7 @@ def _parse_output(
         problems.add(
             WorkflowSyntaxError,
             "unknown_output_type",
-            f"Output '{name}' has the type {describe(type_name)}; the only type is {OUTPUT_TYPE}.",
+            f"Output '{name}' has {_type_text(item)}; the only type is {OUTPUT_TYPE}.",
             f"{where}/type",
         )
         return None

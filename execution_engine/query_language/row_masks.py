@@ -117,7 +117,7 @@ def _compile_group(
         mask = _compile(statement, condition, codecs, nested, place)
         by_columns = by_columns or mask is not None
         masks.append(mask or _row_by_row(condition))
-    return _joined(masks, or_ if group.operator == "and" else and_) if by_columns else None
+    return _joined(masks, and_ if group.operator == "and" else or_) if by_columns else None
 
 
 def _row_by_row(condition: Condition) -> Mask:

@@ -13,7 +13,8 @@ from inference_models.preprocessing.geometry import ImageTransform
 
 class TestPlanMaskGeometry:
     def test_letterboxed_4k(self) -> None:
-        """A 4K frame in a 640 square leaves 90 of 160 rows, and a quarter of the way is 608 x 1080."""
+        """A 4K frame in a 640 square leaves 90 of 160 rows, and a quarter of the way is 608 x
+        1080."""
         sizes = {
             factor: plan_mask_geometry(
                 (160, 160),
@@ -113,7 +114,8 @@ class TestPlanMaskGeometry:
 
 class TestPlaceBoxes:
     def test_on_the_image(self) -> None:
-        """On the image's own pixels boxes are whole numbers, half rounded to even, and stay inside."""
+        """On the image's own pixels boxes are whole numbers, half rounded to even, and stay
+        inside."""
         geometry = plan_mask_geometry((16, 16), inference_size=(64, 64), image_size=(128, 128))
         placed = geometry.place_boxes([[0.25, 0.75, 200, -3]])
         assert placed.dtype == np.int32

@@ -1,0 +1,1 @@
+"""Blocks that run a model through the model manager."""

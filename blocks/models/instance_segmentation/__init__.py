@@ -1,0 +1,1 @@
+"""Instance segmentation models."""
