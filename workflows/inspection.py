@@ -10,8 +10,14 @@ from typing import Any, Literal
 
 from execution_engine.compiler.compiler import find_problems, inspect_graph
 from execution_engine.compiler.graph import Graph
+from execution_engine.compiler.validation_messages import pointer_part
 from execution_engine.definition.model import Definition
-from execution_engine.definition.references import Reference, is_reference, parse_reference
+from execution_engine.definition.references import (
+    Reference,
+    did_you_mean,
+    is_reference,
+    parse_reference,
+)
 from execution_engine.errors import (
     NotSupportedExecutionEngineError,
     Problem,
@@ -156,6 +162,33 @@ def inspect_definition(definition: Any, registry: BlockRegistry) -> Inspection:
             )
         )
     return Inspection(parsed, graph, tuple(steps), tuple(problems))
+
+
+def unknown_fields(inspection: Inspection, registry: BlockRegistry) -> list[Problem]:
+    """Fields of steps that their blocks do not have. A run ignores them, as editors keep notes in
+    them; a misspelt optional field is ignored in the same way.
+    """
+    problems = []
+    for step in inspection.steps:
+        spec = registry.spec(step.type)
+        if spec is None:
+            continue
+        known = {alias for field in spec.fields.values() for alias in field.aliases}
+        for field in step.fields:
+            if field.name not in known:
+                problems.append(
+                    Problem(
+                        "unknown_field",
+                        f"Step '{step.name}' has the field '{field.name}', which "
+                        f"{spec.type_id} does not know; a run ignores it.",
+                        f"{step.where}/{pointer_part(field.name)}",
+                        did_you_mean(field.name, known),
+                        step.name,
+                        step.type,
+                        field.name,
+                    )
+                )
+    return problems
 
 
 def all_problems(definition: Any, registry: BlockRegistry) -> list[Problem]:

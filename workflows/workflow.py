@@ -9,7 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from execution_engine.errors import Problem
-from workflows.inspection import Inspection, MissingBlock, inspect_definition, missing_blocks
+from workflows.inspection import (
+    Inspection,
+    MissingBlock,
+    inspect_definition,
+    missing_blocks,
+    unknown_fields,
+)
 from workflows.loading import WorkflowSource, load_definition
 
 if TYPE_CHECKING:
@@ -59,9 +65,16 @@ class Workflow:
         """What to call the workflow: the name of its file, else "workflow"."""
         return Path(self.origin).name or "workflow"
 
-    def check(self) -> list[Problem]:
-        """Every problem of the definition at once; an empty list for a good one."""
-        return list(self._inspection.problems)
+    def check(self, *, strict: bool = False) -> list[Problem]:
+        """Every problem of the definition at once; an empty list for a good one.
+
+        Args:
+            strict: report fields that a block does not know, too; a run ignores them.
+        """
+        problems = list(self._inspection.problems)
+        if strict:
+            problems += unknown_fields(self._inspection, self._home.registry)
+        return problems
 
     def missing_blocks(self) -> list[MissingBlock]:
         """Every block type that is not there, with its steps and the plug-in it names."""

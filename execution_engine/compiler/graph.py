@@ -26,6 +26,7 @@ from execution_engine.errors import (
     InvalidReferenceTargetError,
     ReferenceTypeError,
 )
+from execution_engine.kinds.catalogue import IMAGE_KIND
 from execution_engine.kinds.kind import kinds_compatible
 
 _MOST_SOURCES = 3
@@ -275,7 +276,8 @@ def _fitting_sources(
     source = inputs.get(item.reference.name) if item.reference.kind == INPUT else None
     if source is not None and source.is_parameter:
         kind = " or ".join(dict.fromkeys(kinds))
-        ways.append(f"if '{source.name}' is to hold such a value, declare it with the kind {kind}")
+        way = "as a WorkflowImage" if kind == IMAGE_KIND.name else f"with the kind {kind}"
+        ways.append(f"if '{source.name}' is to hold such a value, declare it {way}")
     return "; ".join(ways) or None
 
 

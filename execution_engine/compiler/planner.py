@@ -194,9 +194,10 @@ class _Planner:
             value = self._value(node, *edges[0], field.accepts_literal)
             return replace(argument, value=value)
         literal = _literal(field, getattr(manifest, name))
-        if not edges and _container(literal) not in {form.container for form in field.references}:
+        container = _container(literal)
+        if container is None or not any(form.container == container for form in field.references):
             return replace(argument, constant=literal)
-        template = list(literal) if _container(literal) == "list" else literal
+        template = list(literal) if container == "list" else literal
         parts = {
             edge.reference.key: self._value(node, edge, lineage, False)
             for edge, lineage in edges

@@ -63,7 +63,7 @@ class StepRunner:
             if plan.mode == ONCE
             and plan.spec.accepts_batch_input
             and plan.spec.input_offsets.get(argument.name)
-            and (*(value.axis for value in argument.values), argument.cast_axis) != (SINGLE,) * 2
+            and {argument.cast_axis, *(value.axis for value in argument.values)} != {SINGLE}
         }
 
     def run(self, state: RunState) -> None:

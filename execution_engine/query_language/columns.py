@@ -26,7 +26,6 @@ from execution_engine.query_language.statements import compile_operand
 # cannot follow.
 ROW_BOUND_OPERATIONS: Final = frozenset({"RandomNumber", "DetectionsRename"})
 _EXACT_IN_FLOAT64: Final = 2**53
-_INT64_END: Final = 2**63
 
 _ORDERINGS: Final[Mapping[str, np.ufunc]] = {
     "==": np.equal,
@@ -182,9 +181,7 @@ def _column_and_number(column: Column, number: Any) -> tuple[Any, Any] | None:
         return (array, float(number)) if exact else None
     if type(number) is float and number.is_integer():
         number = int(number)
-    if type(number) in (int, bool) and -_INT64_END <= number < _INT64_END:
-        return array, int(number)
-    return None
+    return (array, int(number)) if type(number) in (int, bool) else None
 
 
 def _number_array(column: Column) -> np.ndarray | None:

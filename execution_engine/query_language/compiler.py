@@ -54,7 +54,7 @@ class QueryCompiler:
             OperationTypeNotRecognisedError: an operation or operator is not part of the language.
         """
         kept = self._kept.get(id(operations))
-        if kept is not None and kept[0] is operations:
+        if kept is not None:
             return kept[1]
         return self._keep(operations, compile_operations(operations, self._codecs))
 
@@ -65,7 +65,7 @@ class QueryCompiler:
             OperationTypeNotRecognisedError: an operation or operator is not part of the language.
         """
         kept = self._kept.get(id(group))
-        if kept is not None and kept[0] is group:
+        if kept is not None:
             return kept[1]
         return self._keep(group, compile_statement(group, self._codecs))
 
@@ -76,12 +76,12 @@ class QueryCompiler:
             OperationTypeNotRecognisedError: an operation or operator is not part of the language.
         """
         kept = self._kept.get(id(definition))
-        if kept is not None and kept[0] is definition:
+        if kept is not None:
             return kept[1]
         return self._keep(definition, compile_cases(definition, self._codecs))
 
     def _keep(self, definition: Any, compiled: T) -> T:
-        # The definition is kept beside the result: while it lives, no other object can take its id.
+        # The definition is kept beside the result: while it lives, no other object has its id.
         with self._lock:
             while len(self._kept) >= MAX_KEPT:
                 del self._kept[next(iter(self._kept))]

@@ -5,7 +5,6 @@ first used.
 from __future__ import annotations
 
 import importlib
-import re
 import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,12 +13,12 @@ from typing import Any, get_args
 from execution_engine.block_api.block import WorkflowBlock, WorkflowBlockManifest
 from execution_engine.block_api.digest import digest_block
 from execution_engine.block_api.spec import BlockSpec
-from execution_engine.definition.references import nearest
 from execution_engine.errors import PluginLoadingError, UnknownManifestType
 from execution_engine.kinds.catalogue import ALL_KINDS
 from execution_engine.kinds.codec import CodecRegistry, KindCodec
 from execution_engine.kinds.defaults import default_codec_registry
 from execution_engine.kinds.kind import Kind
+from execution_engine.registry.likeness import nearest_type_ids
 from execution_engine.registry.plugin import KnownBlock, Plugin
 from execution_engine.versions import ENGINE_VERSION, version_in_range
 
@@ -92,15 +91,10 @@ class BlockRegistry:
         return None if type_id in self._specs else self._known.get(type_id)
 
     def nearest_types(self, type_id: str, limit: int = 3) -> list[str]:
-        """The known ids most like `type_id`, compared with and without prefix and version."""
-        candidates = {**self._specs, **self._known}
-        found = nearest(type_id, candidates, limit)
-        if len(found) < limit:
-            bare = {_bare(name): name for name in reversed(candidates)}
-            for match in nearest(_bare(type_id), bare, limit):
-                if bare[match] not in found:
-                    found.append(bare[match])
-        return found[:limit]
+        """The canonical ids most like `type_id` in their words and letters, best first."""
+        runnable = {name: spec.type_id for name, spec in self._specs.items()}
+        named = {name: known.type_id for name, known in self._known.items() if name not in runnable}
+        return nearest_type_ids(type_id, runnable, named, limit)
 
     def load(self, type_id: str) -> LoadedBlock:
         """The block with its code, imported at the first call.
@@ -237,10 +231,6 @@ class BlockRegistry:
                         f"{plugin.source}."
                     )
         return [kind for plugin in self.plugins for kind in plugin.kinds]
-
-
-def _bare(type_id: str) -> str:
-    return re.sub(r"@v\d+$", "", type_id).rsplit("/", 1)[-1].replace("_", "").lower()
 
 
 def _called(value: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-_BLOCK = 256
+_BLOCK = 64
 
 
 def suppress_overlaps(

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 import numpy as np
@@ -154,10 +154,6 @@ class ParameterDefaults:
     class_agnostic_nms: bool = False
     masks_resolution_factor: float = 1.0
     keypoint_confidence: float = 0.0
-
-    def with_changes(self, **changes: Any) -> ParameterDefaults:
-        """The defaults with some of them changed."""
-        return replace(self, **changes)
 
 
 def masks_resolution_factor(

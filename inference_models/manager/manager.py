@@ -28,7 +28,7 @@ from inference_models.families.request import ClassTable
 from inference_models.manager.dispatch import Dispatcher, DispatcherFactory, InlineDispatcher
 from inference_models.manager.model import Model, ModelSettings
 from inference_models.manager.residency import ModelMemory, Resident, Slot, SlotForgotten
-from inference_models.manager.resolution import ModelResolver
+from inference_models.manager.resolution import ModelResolver, canonical_id
 from inference_models.packages.loader import load_package
 from inference_models.packages.model_config import ClassKeypoints
 from inference_models.packages.package import ModelPackage
@@ -175,10 +175,11 @@ class ModelManager:
             InvalidParameterError: the name already stands for another package.
         """
         if package is not None:
+            name = canonical_id(model_id)
             with self._lock:
-                known = self._by_id.get(model_id)
-                if known is None and model_id not in self._aliases:
-                    self._by_id[model_id] = self._memory.add(package)
+                known = self._by_id.get(name)
+                if known is None and name not in self._aliases:
+                    self._by_id[name] = self._memory.add(package)
                 elif known is None or known.package != package:
                     raise InvalidParameterError(f'"{model_id}" already stands for another model')
         return self.describe(model_id)
@@ -190,9 +191,12 @@ class ModelManager:
             ModelNotFoundError: the target does not exist.
             InvalidParameterError: the alias already stands for something else.
         """
-        self._slot(target, allow_path=True)
+        place = canonical_id(target)
         with self._lock:
-            place = self._aliases.get(target, target)
+            place = self._aliases.get(place, place)
+        if place not in self._by_id:
+            self._find(place, self._alias_resolver)
+        with self._lock:
             known = self._aliases.get(alias)
             if known == place:
                 return
@@ -268,13 +272,7 @@ class ModelManager:
             Whether it was in memory.
         """
         slot = self._slot(model_id)
-        with self._lock:
-            by_place = {place: one for place, one in self._by_place.items() if one is not slot}
-            from_disk = len(by_place) < len(self._by_place)
-            if from_disk:
-                self._by_place = by_place
-                self._by_id = {name: one for name, one in self._by_id.items() if one is not slot}
-        return self._memory.drop(slot, forget=from_disk)
+        return self._memory.drop(slot, forget=self._forget_names(slot))
 
     def close(self) -> None:
         """Waits for the calls under way, then frees all models. No call is served afterwards."""
@@ -282,7 +280,7 @@ class ModelManager:
 
     def __contains__(self, model_id: str) -> bool:
         with self._lock:
-            return model_id in self._by_id or model_id in self._aliases
+            return canonical_id(model_id) in self._by_id or model_id in self._aliases
 
     def __enter__(self) -> ModelManager:
         return self
@@ -299,41 +297,55 @@ class ModelManager:
     def _lease(self, model_id: str) -> Iterator[Resident]:
         """Holds a model in memory while the block runs."""
         while True:
+            slot = self._slot(model_id)
             try:
-                resident = self._memory.acquire(self._slot(model_id))
+                resident = self._memory.acquire(slot)
                 break
             except SlotForgotten:
-                continue
+                # Unloaded since it was looked up: look it up again.
+                self._forget_names(slot)
         try:
             yield resident
         finally:
             self._memory.release(resident)
 
-    def _slot(self, model_id: str, allow_path: bool = False) -> Slot:
-        slot = self._by_id.get(model_id)
+    def _slot(self, model_id: str) -> Slot:
+        name = canonical_id(model_id)
+        slot = self._by_id.get(name) if isinstance(name, str) else None
+        if slot is None:
+            with self._lock:
+                target = self._aliases.get(name) if isinstance(name, str) else None
+            if target is None:
+                slot = self._find(name, self._resolver)
+            else:
+                slot = self._by_id.get(target) or self._find(target, self._alias_resolver)
+            with self._lock:
+                self._by_id[name] = slot
+        return slot
+
+    def _find(self, name: str, resolver: ModelResolver) -> Slot:
+        """The slot of what lies at the place of an id or path."""
+        place = resolver.resolve(name)
+        with self._lock:
+            slot = self._by_place.get(place)
         if slot is not None:
             return slot
+        package = load_package(place)
         with self._lock:
-            target = self._aliases.get(model_id)
-            known = None if target is None else self._by_id.get(target)
-        if known is None:
-            trusted = allow_path or target is not None
-            resolver = self._alias_resolver if trusted else self._resolver
-            place = resolver.resolve(model_id if target is None else target)
-            package = None
-            with self._lock:
-                known = self._by_place.get(place)
-            if known is None:
-                package = load_package(place)
+            slot = self._by_place.get(place)
+            if slot is None:
+                slot = self._by_place[place] = self._memory.add(package)
+            return slot
+
+    def _forget_names(self, slot: Slot) -> bool:
+        """Takes a slot out of the tables; whether it came from disk and can be found again."""
         with self._lock:
-            if known is None:
-                assert package is not None
-                known = self._by_place.get(place)
-                if known is None:
-                    known = self._by_place[place] = self._memory.add(package)
-            if not allow_path:
-                self._by_id[model_id] = known
-            return known
+            by_place = {place: one for place, one in self._by_place.items() if one is not slot}
+            from_disk = len(by_place) < len(self._by_place)
+            if from_disk or slot.forgotten:
+                self._by_place = by_place
+                self._by_id = {name: one for name, one in self._by_id.items() if one is not slot}
+            return from_disk
 
     def _load(self, package: ModelPackage) -> tuple[Model, Dispatcher]:
         model = Model(package, self._settings)

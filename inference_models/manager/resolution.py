@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
@@ -30,6 +31,16 @@ def is_path(model_id: str) -> bool:
         or model_id.endswith(WEIGHTS_SUFFIXES)
         or windows_drive
     )
+
+
+def canonical_id(model_id: str) -> str:
+    """The id under which a model is remembered: of a path its absolute spelling, which stays right
+    when the working directory changes."""
+    if not isinstance(model_id, str) or not is_path(model_id):
+        return model_id
+    text = model_id.removeprefix(FILE_SCHEME)
+    text = text.removeprefix("//") if text.startswith("///") else text
+    return os.path.abspath(os.path.expanduser(text))
 
 
 class ModelResolver:
@@ -83,10 +94,9 @@ class ModelResolver:
                 f'model id "{model_id}" is a path, which this host does not allow',
                 hint="use the id of a model in the host's folders, or an alias the host registered",
             )
-        text = model_id.removeprefix(FILE_SCHEME)
-        path = Path(text.removeprefix("//") if text.startswith("///") else text).expanduser()
+        path = Path(canonical_id(model_id))
         if not path.exists():
-            raise ModelNotFoundError(f"no model at {path.absolute()}: no such file or folder")
+            raise ModelNotFoundError(f"no model at {path}: no such file or folder")
         return path.resolve()
 
     def _not_found(self, model_id: str) -> ModelNotFoundError:

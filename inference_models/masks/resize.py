@@ -128,10 +128,8 @@ class _Resizer:
         (height, width), (target_height, target_width) = geometry.inner_size, geometry.target_size
         self._taps_y = axis_taps(height, target_height)
         self._taps_x = axis_taps(width, target_width)
-        self._matrix_x = self._taps_x.matrix()
         self._grows = target_height >= height
         self._segments = axis_segments(self._taps_y) if self._grows else None
-        self._matrix_y = None if self._grows else self._taps_y.matrix()
 
     def finder(self, activation: Activation | None) -> PatchFinder:
         """What finds the patches this resizer takes."""
@@ -240,15 +238,15 @@ class _Resizer:
     ) -> npt.NDArray[np.int32]:
         """The same where the vertical axis shrinks: outputs are fewer than samples, so all are
         computed."""
-        assert self._matrix_y is not None
         parts = []
         for index, patch in block:
             rows, width = patch.rows, patch.columns.end - patch.columns.begin
             columns = np.empty(width * len(patch.values), np.float32)
-            self._interpolate_x(patch, columns)
+            with np.errstate(invalid="ignore", over="ignore"):
+                self._interpolate_x(patch, columns)
             self._require_finite(columns, [(index, patch)])
-            weights = self._matrix_y[rows.begin : rows.end, rows.low : rows.high]
-            values = weights @ columns.reshape(width, -1).T
+            samples = columns.reshape(width, -1).T
+            values = self._taps_y.interpolate(samples, rows.low, rows.begin, rows.end)
             runs = runs_of_bitmap(values > self._threshold)
             runs += np.array([[patch.columns.begin], [rows.begin], [rows.begin]], np.int32)
             sizes[index] = runs.shape[1]
@@ -257,8 +255,9 @@ class _Resizer:
 
     def _interpolate_x(self, patch: Patch, out: npt.NDArray[np.float32]) -> None:
         reach = patch.columns
-        weights = self._matrix_x[reach.begin : reach.end, reach.low : reach.high]
-        np.matmul(weights, patch.values.T, out=out.reshape(len(weights), len(patch.values)))
+        samples = np.ascontiguousarray(patch.values.T)
+        lines = out.reshape(reach.end - reach.begin, len(patch.values))
+        self._taps_x.interpolate(samples, reach.low, reach.begin, reach.end, lines)
 
     def _require_finite(
         self, values: npt.NDArray[np.float32], block: list[tuple[int, Patch]]

@@ -34,6 +34,44 @@ class AxisTaps:
     first: npt.NDArray[np.int64]
     last: npt.NDArray[np.int64]
 
+    def interpolate(
+        self,
+        samples: npt.NDArray[np.float32],
+        first_sample: int,
+        begin: int,
+        end: int,
+        out: npt.NDArray[np.float32] | None = None,
+    ) -> npt.NDArray[np.float32]:
+        """The outputs begin..end (exclusive) of many lines at once.
+
+        Weighted samples are added one by one with a single rounding each, as fused multiply-adds
+        do: the product and the sum are exact in float64, then rounded to float32.
+
+        Args:
+            samples: (s, m) samples `first_sample` and following of m lines; all that these outputs
+                give weight to.
+            first_sample: number of the first of them.
+            begin, end: range of outputs.
+            out: (end - begin, m) to write to; a new array when None.
+
+        Returns:
+            (end - begin, m) float32.
+        """
+        weights = self.weights[begin:end]
+        place = self.low[begin:end] - first_sample
+        # Samples without weight may lie beyond those given; any number then does in their place.
+        last = len(samples) - 1
+        lowest = np.clip(place, 0, last)
+        result = samples.take(lowest, axis=0, out=out)
+        result *= weights[:, :1]
+        exact = samples.astype(np.float64)
+        for tap in range(1, weights.shape[1]):
+            term = exact.take(np.clip(place + tap, 0, last), axis=0)
+            term *= weights[:, tap : tap + 1]
+            term += result
+            result[...] = term
+        return result
+
     def matrix(self) -> npt.NDArray[np.float32]:
         """The weights as a (target, source) matrix."""
         matrix = np.zeros((self.target, self.source), np.float32)

@@ -42,6 +42,13 @@ WEIGHTS_SUFFIXES = (ONNX_SUFFIX, TORCHSCRIPT_SUFFIX)
 
 # File name of the weights by backend, when the configuration names none.
 _DEFAULT_WEIGHTS = {"onnx": "weights.onnx", "torch-script": "weights.torchscript"}
+# Keys that help to choose between packages of one model; of a package at hand they change nothing.
+_KEYS_OF_NEGOTIATION = (
+    "dynamic_batch_size_supported",
+    "model_features",
+    "quantization",
+    "trusted_source",
+)
 _CODE_PACKAGE_KEYS = ("model_module", "model_class")
 
 _log = logging.getLogger(__name__)
@@ -250,6 +257,6 @@ def _read_text(path: Path) -> str:
 def _warn_of_unknown_keys(content: dict[str, Any], path: Path) -> None:
     known = ModelConfig.model_fields
     for key in content:
-        if key not in known:
+        if key not in known and key not in _KEYS_OF_NEGOTIATION:
             hint = nearest_name_hint(key, known)
             _log.warning("%s: key %r is not read%s", path, key, f" ({hint})" if hint else "")

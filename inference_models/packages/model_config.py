@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import PurePath
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, field_validator
 
@@ -85,11 +85,7 @@ class ModelConfig(BaseModel):
     inference_config: InferenceConfig | None = None
     outputs: DetectionOutputs | None = None
     recommended_parameters: RecommendedParameters | None = None
-    model_features: dict[str, Any] | None = None
-    quantization: Literal["fp32", "fp16", "bf16", "int8", "unknown"] = "unknown"
-    dynamic_batch_size_supported: bool | None = None
     static_batch_size: PositiveInt | None = None
-    trusted_source: bool = False
 
     @field_validator("weights")
     @classmethod

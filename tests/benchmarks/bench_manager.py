@@ -2,8 +2,8 @@
 
     python tests/benchmarks/bench_manager.py
 
-Prints the time `manager.infer` adds to a network that does nothing, pre-processing against the plain
-float computation, suppression of overlaps, and post-processing of a detector's raw outputs.
+Prints the time `manager.infer` adds to a network that does nothing, pre-processing against the
+plain float computation, suppression of overlaps, and post-processing of a detector's raw outputs.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ def build_app() -> typer.Typer:
         workflow: _WorkflowArgument,
         more_images: Annotated[
             list[Path] | None,
-            typer.Argument(metavar="[IMAGES]...", help="Images or folders of images to run on."),
+            typer.Argument(metavar="IMAGES", help="Images or folders of images to run on."),
         ] = None,
         image: Annotated[
             list[Path] | None,
@@ -120,11 +120,17 @@ def build_app() -> typer.Typer:
         )
 
     @app.command()
-    def check(workflow: _WorkflowArgument, as_json: _JsonOption = False) -> None:
+    def check(
+        workflow: _WorkflowArgument,
+        strict: Annotated[
+            bool, typer.Option("--strict", help="Report fields that blocks do not know, too.")
+        ] = False,
+        as_json: _JsonOption = False,
+    ) -> None:
         """Check a workflow and list everything that is wrong with it."""
         from workflows.cli.check import check_command
 
-        raise typer.Exit(check_command(workflow, as_json))
+        raise typer.Exit(check_command(workflow, strict, as_json))
 
     @app.command()
     def describe(

@@ -11,12 +11,12 @@ from workflows.session import Session
 from workflows.workflow import Workflow
 
 
-def check_command(path: Path, as_json: bool) -> int:
+def check_command(path: Path, strict: bool, as_json: bool) -> int:
     """Prints the problems of a workflow file, or that there are none; gives the exit code."""
     with Session() as session:
         try:
             workflow = Workflow.load(path, session=session)
-            problems = workflow.check()
+            problems = workflow.check(strict=strict)
         except WorkflowCompilerError as error:  # no JSON, or no file
             problems = list(error.errors) or [Problem("unreadable_file", error.public_message, "")]
         if as_json:

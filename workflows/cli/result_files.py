@@ -17,6 +17,7 @@ from execution_engine.plan import SINGLE, OutputPlan, Plan
 
 _NOT_IN_NAMES = re.compile(r"[^\w\-. ]")
 _LONGEST_NAME = 100
+PICTURE_FIELDS = frozenset({"type", "value", "width", "height"})
 _JPEG_QUALITY = 95
 
 
@@ -64,8 +65,9 @@ class ResultFiles:
         """
         assert self._folder is not None
         path = self._folder / f"{self._stem}.json"
-        content = rows[0] if len(rows) == 1 else rows
-        path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        objects = [_one_line_each(row) for row in rows]
+        text = objects[0] if len(objects) == 1 else f"[{', '.join(objects)}]"
+        path.write_text(f"{text}\n", encoding="utf-8")
         return path
 
     def _output(self, output: OutputPlan, value: Any, names: tuple[str, ...]) -> Any:
@@ -129,6 +131,15 @@ class ResultFiles:
             name = f"{self._stem}.{plain}-{number}"
         self._names.add(name.casefold())
         return f"{name}.{self._suffix}"
+
+
+def _one_line_each(row: Mapping[str, Any]) -> str:
+    """A JSON object with a line for each member: long lists of numbers stay on one line."""
+    members = [
+        f"  {json.dumps(name, ensure_ascii=False)}: {json.dumps(value, ensure_ascii=False)}"
+        for name, value in row.items()
+    ]
+    return "{\n" + ",\n".join(members) + "\n}" if members else "{}"
 
 
 def _holds_picture(value: Any) -> bool:

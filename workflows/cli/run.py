@@ -5,6 +5,7 @@ spoil or change the result of another.
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -15,7 +16,7 @@ from typing import Any
 from execution_engine.errors import RuntimeInputError, WorkflowError
 from execution_engine.plan import Plan
 from workflows.cli.main import OK, PROBLEM, USAGE
-from workflows.cli.result_files import ResultFiles
+from workflows.cli.result_files import PICTURE_FIELDS, ResultFiles
 from workflows.cli.run_inputs import (
     UsageError,
     choose_image_input,
@@ -188,8 +189,8 @@ def _report(job: _Job, outcomes: Iterator[Outcome], count: int) -> int:
         for outcome in outcomes:
             if job.as_json:
                 # One by one: results of many images need not fit into memory together.
-                opening = "[" if not done and not failed else ","
-                write(f"{opening}\n{json.dumps(outcome.to_dict(), indent=2, ensure_ascii=False)}")
+                opening = "[\n" if not done and not failed else ",\n"
+                sys.stdout.write(opening + json.dumps(outcome.to_dict(), ensure_ascii=False))
             if outcome.error:
                 failed += 1
                 write_error(f"{outcome.label}: {outcome.error}")
@@ -200,10 +201,12 @@ def _report(job: _Job, outcomes: Iterator[Outcome], count: int) -> int:
             if not job.as_json and count <= _SHOWN_IMAGES:
                 _show(outcome, job)
     if job.as_json:
-        write("]")
+        write("\n]" if done or failed else "[]")
     if count > 1:
         where = f"; results in {job.out}" if job.out is not None and done else ""
-        summary = f"{count} images: {done} done, {count - done} failed or left out{where}"
+        left = count - done - failed
+        rest = f", {left} left out" if left else ""
+        summary = f"{count} images: {done} done, {failed} failed{rest}{where}"
         (write_error if job.as_json else write)(summary)
     return PROBLEM if failed else OK
 
@@ -218,15 +221,26 @@ def _show(outcome: Outcome, job: _Job) -> None:
 
 
 def _shown(value: Any, out: Path | None) -> str:
-    if isinstance(value, dict) and value.get("type") == "file" and "width" in value:
-        size = f"{value['width']}x{value['height']} px"
-        if out is None or value["value"] is None:
-            return f"image of {size}, not written (give --out FOLDER)"
-        return f"{out / value['value']} ({size})"
-    if isinstance(value, list) and value and isinstance(value[0], (dict, list)):
-        shown = [_shown(item, out) for item in value[:3]]
-        more = f", and {len(value) - 3} more" if len(value) > 3 else ""
-        text = f"{len(value)} of: {'; '.join(shown)}{more}"
-    else:
-        text = json.dumps(value, ensure_ascii=False)
+    """A value in one line: pictures as their files, long ones cut."""
+    pictures = list(_pictures_in(value))
+    if pictures and pictures[0] is value:
+        return _picture_text(value, out)
+    if pictures and isinstance(value, list):
+        return f"{len(pictures)} images, the first {_picture_text(pictures[0], out)}"
+    text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 3]}..."
+
+
+def _picture_text(picture: dict[str, Any], out: Path | None) -> str:
+    size = f"{picture['width']}x{picture['height']} px"
+    if out is None:
+        return f"image of {size}, not written (give --out FOLDER)"
+    return f"{out / picture['value']} ({size})"
+
+
+def _pictures_in(value: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict) and value.keys() == PICTURE_FIELDS:
+        yield value
+    elif isinstance(value, list):
+        for item in value:
+            yield from _pictures_in(item)

@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blocks.kinds.detections import keys
+from blocks.kinds.detections.columns import with_columns
+from blocks.kinds.detections.masks import has_masks, instance_masks, mask_fields
 from blocks.kinds.detections.polygons import compact_from_dense
 
 if TYPE_CHECKING:
@@ -24,8 +26,8 @@ def concat_detections(parts: Sequence[sv.Detections]) -> sv.Detections:
     A column that a part lacks is filled: text with "", numbers with NaN (whole numbers with -1),
     booleans with False, anything else with None; keypoint columns are padded to the most slots.
     Parts without rows give their columns, and their metadata when nothing has rows. Masks stay
-    `sv.CompactMask` when one part has such masks. Metadata beyond the image-level keys are kept
-    where all parts that have them agree.
+    `sv.CompactMask` when one part has such masks; when one part has RLE, all get it. Metadata
+    beyond the image-level keys are kept where all parts that have them agree.
 
     Raises:
         ValueError: some parts with rows have masks and others have none, or masks lie in images of
@@ -36,6 +38,7 @@ def concat_detections(parts: Sequence[sv.Detections]) -> sv.Detections:
     parts = list(parts)
     if not parts:
         return sv.Detections.empty()
+    parts = _with_equal_mask_columns(parts)
     filled = [part for part in parts if len(part)]
     return sv.Detections(
         xyxy=_xyxy(filled or parts[:1]),
@@ -71,16 +74,37 @@ def _field(parts: Sequence[sv.Detections], name: str, missing: float) -> NDArray
     ).astype(dtype)
 
 
+def _with_equal_mask_columns(parts: list[sv.Detections]) -> list[sv.Detections]:
+    """The parts, with a mask and RLE in all that have rows when one such part has them."""
+    filled = [part for part in parts if len(part)]
+    with_mask = any(part.mask is not None for part in filled)
+    with_rle = any(keys.RLE_MASK in part.data for part in filled)
+    if not with_mask and not with_rle:
+        return parts
+    without = [index for index, part in enumerate(filled) if not has_masks(part)]
+    if without:
+        raise ValueError(
+            f"detections with masks cannot be joined with detections without: of {len(filled)} "
+            f"sets with rows, those at {without} have no masks"
+        )
+    return [_with_mask_columns(part, with_mask, with_rle) if len(part) else part for part in parts]
+
+
+def _with_mask_columns(part: sv.Detections, with_mask: bool, with_rle: bool) -> sv.Detections:
+    needs_rle = with_rle and keys.RLE_MASK not in part.data
+    if part.mask is not None and not needs_rle:
+        return part
+    masks = instance_masks(part)
+    if masks is None or (not needs_rle and not with_mask):
+        return part
+    mask, columns = mask_fields(masks, needs_rle)
+    return with_columns(part, {**columns, **({} if part.mask is not None else {"mask": mask})})
+
+
 def _masks(parts: Sequence[sv.Detections]) -> Any:
     masks = [part.mask for part in parts]
     if all(mask is None for mask in masks):
         return None
-    without = [index for index, mask in enumerate(masks) if mask is None]
-    if without:
-        raise ValueError(
-            f"detections with masks cannot be joined with detections without: of {len(masks)} sets "
-            f"with rows, those at {without} have no masks"
-        )
     sizes = {tuple(int(side) for side in mask.shape[1:]) for mask in masks if mask is not None}
     if len(sizes) > 1:
         raise ValueError(

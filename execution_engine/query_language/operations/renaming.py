@@ -53,7 +53,7 @@ def rename_classes(operation: Operation, site: Site) -> Step:
                 ),
                 "class_id": np.array(
                     [
-                        new_ids[names_map[name]] if names_map.get(name, name) in new_ids else class_id
+                        new_ids[names_map[name]] if name in names_map else class_id
                         for name, class_id in zip(names, ids, strict=True)
                     ],
                     dtype=np.int64,

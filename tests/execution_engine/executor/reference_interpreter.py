@@ -102,7 +102,7 @@ class Interpreter:
         Raises:
             Refused: the steps do not fit together.
         """
-        flows = self._check(steps)
+        flows = self.check(steps)
         for step in steps:
             self._run_step(step, steps, *flows[step.name])
         rows = 1
@@ -121,8 +121,12 @@ class Interpreter:
         level = self.indices.get(value.lineage[: len(index) + 1], [])
         return [self._nested(value, child) for child in level if child[:-1] == index]
 
-    def _check(self, steps: Sequence[ToyStep]) -> dict[str, tuple[Lineage, Lineage]]:
-        """Lineage of the calls and of the outputs of every step, from definitions alone."""
+    def check(self, steps: Sequence[ToyStep]) -> dict[str, tuple[Lineage, Lineage]]:
+        """Lineage of the calls and of the outputs of every step, from the definitions alone.
+
+        Raises:
+            Refused: the steps do not fit together.
+        """
         lineages = {name: value.lineage for name, value in self.values.items()}
         flows: dict[str, tuple[Lineage, Lineage]] = {}
         refusals: list[tuple[int, str]] = []

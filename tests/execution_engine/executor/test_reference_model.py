@@ -163,6 +163,30 @@ ARGUMENTS = {
 }  # fmt: skip
 
 
+def _step(draw: st.DrawFn, name: str, readable: list[str], later: list[str]) -> ToyStep:
+    kind = draw(st.sampled_from(sorted(MODEL)))
+    sources = st.sampled_from([*readable, *readable[-2:]])
+    arguments: dict[str, Any] = {}
+    for argument in ARGUMENTS[kind]:
+        if kind in WRITTEN_IN_LISTS:
+            items = sources if kind == "first" else sources | NUMBERS
+            arguments[argument] = draw(st.lists(items, min_size=1, max_size=3))
+        elif argument == "extra":
+            arguments[argument] = draw(NUMBERS)
+        else:
+            arguments[argument] = draw(sources | NUMBERS if argument == "b" else sources)
+    targets = draw(st.sets(st.sampled_from(later))) if MODEL[kind].gates and later else ()
+    return ToyStep(name, kind, arguments, tuple(sorted(targets)))
+
+
+def _fits(inputs: Mapping[str, tuple[int, Any]], steps: list[ToyStep]) -> bool:
+    try:
+        Interpreter(MODEL, inputs).check(steps)
+    except Refused:
+        return False
+    return True
+
+
 @st.composite
 def toy_workflows(draw: st.DrawFn) -> tuple[dict[str, tuple[int, Any]], list[ToyStep], list[str]]:
     """Inputs by name (depth and value), steps in an order that works, names of the outputs."""
@@ -173,30 +197,19 @@ def toy_workflows(draw: st.DrawFn) -> tuple[dict[str, tuple[int, Any]], list[Toy
         "deep": (2, draw(st.lists(lists, min_size=size, max_size=size))),
         "p": (0, draw(NUMBERS)),
     }
-    count = draw(st.integers(1, 8))
-    kinds = [draw(st.sampled_from(sorted(MODEL))) for _ in range(count)]
+    count = draw(st.integers(1, 9))
     readable = list(inputs)
     steps: list[ToyStep] = []
-    for number, kind in enumerate(kinds):
-        name = f"s{number}"
-        sources = st.sampled_from([*readable, *readable[-2:]])
-        arguments: dict[str, Any] = {}
-        for argument in ARGUMENTS[kind]:
-            if kind in WRITTEN_IN_LISTS:
-                arguments[argument] = draw(
-                    st.lists(sources | NUMBERS if kind != "first" else sources, min_size=1, max_size=3)
-                )
-            elif argument == "extra":
-                arguments[argument] = draw(NUMBERS)
-            else:
-                arguments[argument] = draw(sources)
-        targets: tuple[str, ...] = ()
-        if MODEL[kind].gates:
-            later = [f"s{following}" for following in range(number + 1, count)]
-            targets = tuple(draw(st.sets(st.sampled_from(later))) if later else ())
-        else:
-            readable.append(name)
-        steps.append(ToyStep(name, kind, arguments, targets))
+    for number in range(count):
+        later = [f"s{following}" for following in range(number + 1, count)]
+        made = _step(draw, f"s{number}", readable, later)
+        for _ in range(draw(st.integers(0, 5))):
+            if _fits(inputs, [*steps, made]):
+                break
+            made = _step(draw, f"s{number}", readable, later)
+        steps.append(made)
+        if not MODEL[made.block].gates:
+            readable.append(made.name)
     return inputs, steps, draw(st.permutations(readable))
 
 

@@ -371,7 +371,8 @@ class TestExactness:
             (np.array([-(2**63), 2**63 - 1]), 2**63),
             (np.array([0, 2**64 - 1], dtype=np.uint64), -1),
             (np.array([2**63, 2**63 + 1], dtype=np.uint64), 2.0**63),
-            (np.array([0.1, 0.2], dtype=np.longdouble), 0.1),
+            (np.array([1, 2], dtype=np.longdouble) / 10, 0.1),
+            (np.array([2**24, 0], dtype=np.float32), 2**24 + 1),
             (np.array(["a", "b"]), "a\0"),
             (np.array([True, False]), 1),
             (np.array([1, 0]), True),
@@ -387,6 +388,12 @@ class TestExactness:
         for name in ORDERINGS:
             assert_same(codecs, detections, binary(one("speed"), name, static(constant)))
             assert_same(codecs, detections, binary(static(constant), name, one("speed")))
+
+    def test_two_columns(self, codecs: CodecRegistry, toy: Callable[..., Any]) -> None:
+        """Whole numbers too large for a float are not rounded to compare them with one."""
+        detections = toy([[0, 0, 1, 1]], speed=np.array([2.0**53]), area_px=np.array([2**53 + 1]))
+        for name in ORDERINGS:
+            assert_same(codecs, detections, binary(one("speed"), name, one("area_px")))
 
 
 class TestColumnsAreUsed:

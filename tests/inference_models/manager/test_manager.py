@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import socket
 import subprocess
@@ -14,17 +13,13 @@ import numpy as np
 import pytest
 
 from inference_models.errors import (
-    CorruptedModelPackageError,
     DirectLocalStorageAccessError,
     InvalidParameterError,
-    ModelImplementationNotFoundError,
     ModelInputError,
     ModelManagerClosedError,
     ModelNotFoundError,
-    UnknownBackendTypeError,
 )
 from inference_models.manager import InferenceParameters, ModelManager, ParameterDefaults
-from inference_models.manager.model import Model
 from inference_models.packages import Task, load_package
 
 
@@ -66,7 +61,9 @@ class TestInfer:
         monkeypatch.setattr(socket, "create_connection", no_name)
         monkeypatch.setattr(socket, "getaddrinfo", no_name)
         with ModelManager() as manager:
-            assert len(manager.infer(detector, networks.rectangles((64, 64), red=(5, 5, 20, 20)))[0])
+            assert len(
+                manager.infer(detector, networks.rectangles((64, 64), red=(5, 5, 20, 20)))[0]
+            )
             missing = tmp_path / "absent.onnx"
             with pytest.raises(ModelNotFoundError, match=str(missing)):
                 manager.infer(str(missing), np.zeros((8, 8, 3), np.uint8))
@@ -94,8 +91,8 @@ class TestInfer:
     def test_the_box_of_a_mask_is_the_box_of_its_detection(
         self, networks: Any, tmp_path: Path
     ) -> None:
-        """Padding is taken off masks as off boxes: on a 300 x 100 image in a square input they agree
-        within a pixel (roboflow/inference#2001)."""
+        """Padding is taken off masks as off boxes: on a 300 x 100 image in a square input they
+        agree within a pixel (roboflow/inference#2001)."""
         metadata = networks.metadata("segment", imgsz="[640, 640]")
         path = networks.anchor_free(
             tmp_path / "masks.onnx", masks=True, size=(640, 640), metadata=metadata
@@ -104,7 +101,9 @@ class TestInfer:
             (100, 300), red=(30, 10, 120, 70), green=(2, 3, 22, 95), blue=(150, 20, 299, 99)
         )
         with ModelManager() as manager:
-            for found in manager.infer(str(path), [wide, np.ascontiguousarray(wide.swapaxes(0, 1))]):
+            for found in manager.infer(
+                str(path), [wide, np.ascontiguousarray(wide.swapaxes(0, 1))]
+            ):
                 assert len(found) == 3
                 assert found.mask_size == found.image_size
                 assert np.abs(np.rint(found.xyxy) - found.masks.boxes).max() <= 1
@@ -168,113 +167,6 @@ class TestInfer:
             manager.infer(detector, [])
 
 
-class TestTasks:
-    """Every task through the door."""
-
-    def test_suppression_in_the_graph(self, networks: Any, tmp_path: Path) -> None:
-        """Final rows need no second suppression."""
-        path = networks.fused(
-            tmp_path / "rows.onnx", networks.metadata(args="{'nms': True}")
-        )
-        with ModelManager() as manager:
-            image = networks.rectangles((64, 64), green=(5, 10, 20, 30))
-            (found,) = manager.infer(str(path), image)
-        assert found.class_name.tolist() == ["green"]
-        np.testing.assert_allclose(found.xyxy, [[5, 10, 20, 30]], atol=1e-4)
-
-    def test_declared_outputs(self, networks: Any, tmp_path: Path) -> None:
-        """A detector with named outputs runs from its declaration."""
-        config = networks.config(
-            model_architecture="detector-with-nms",
-            outputs={
-                "boxes": "found_boxes",
-                "scores": "found_scores",
-                "classes": "found_classes",
-                "count": "found_count",
-                "box_format": "yxyx",
-                "box_unit": "fraction",
-                "first_class_id": 1,
-            },
-        )
-        directory = networks.directory(tmp_path / "package", config, networks.declared)
-        with ModelManager() as manager:
-            image = networks.rectangles((64, 128), green=(20, 10, 60, 50))
-            (found,) = manager.infer(str(directory), image)
-        assert found.class_name.tolist() == ["green"]
-        np.testing.assert_allclose(found.xyxy, [[20, 10, 60, 50]], atol=2.01)
-
-    def test_class_maps(self, networks: Any, tmp_path: Path) -> None:
-        """A channel a class; what is none of them is background."""
-        config = networks.config(
-            model_architecture="semantic-segmentation",
-            task_type="semantic-segmentation",
-            class_names=["background", "red", "green", "blue"],
-            inference_config__post_processing={"type": "sigmoid"},
-            inference_config__network_input__resize_mode="stretch",
-        )
-        directory = networks.directory(tmp_path / "package", config, networks.semantic)
-        with ModelManager() as manager:
-            image = networks.rectangles((64, 64), red=(8, 8, 24, 40), blue=(40, 8, 64, 64))
-            (found,) = manager.infer(str(directory), image, {"confidence": 0.5})
-        expected = np.zeros((64, 64), int)
-        expected[8:40, 8:24], expected[8:64, 40:64] = 1, 3
-        assert (found.segmentation_map != expected).mean() < 0.02
-        assert found.background_id == 0
-
-    def test_classes_of_images(self, networks: Any, tmp_path: Path) -> None:
-        """The colour that fills the image wins."""
-        config = networks.config(
-            model_architecture="classifier",
-            task_type="classification",
-            inference_config__post_processing={"type": "softmax"},
-        )
-        directory = networks.directory(tmp_path / "package", config, networks.classifier)
-        with ModelManager() as manager:
-            images = [networks.rectangles((40, 40), **{name: (0, 0, 40, 40)}) for name in networks.colours]
-            found = manager.infer(str(directory), images)
-        assert [one.class_id for one in found] == [0, 1, 2]
-        np.testing.assert_allclose(found[0].top_confidence, np.exp(4) / (np.exp(4) + 2), rtol=1e-5)
-
-    def test_onnx_and_torchscript_agree(self, networks: Any, tmp_path: Path) -> None:
-        """The backend is `forward` only: the same network in both gives the same prediction."""
-        torch = pytest.importorskip("torch")
-
-        class MeanColour(torch.nn.Module):  # type: ignore[misc, name-defined]
-            def forward(self, images: torch.Tensor) -> torch.Tensor:  # type: ignore[name-defined]
-                return images.mean(dim=[2, 3]) * 4
-
-        changes = {
-            "model_architecture": "classifier",
-            "task_type": "classification",
-            "inference_config__post_processing": {"type": "softmax"},
-        }
-        first = networks.directory(
-            tmp_path / "onnx", networks.config(**changes), networks.classifier
-        )
-        config = networks.config(**changes, backend_type="torch-script")
-        second = tmp_path / "mean.torchscript"
-        torch.jit.save(
-            torch.jit.script(MeanColour()),
-            str(second),
-            _extra_files={"model_config.json": json.dumps(config)},
-        )
-        images = np.random.default_rng(0).integers(0, 256, (3, 50, 60, 3), dtype=np.uint8)
-        with ModelManager() as manager:
-            for one, other in zip(
-                manager.infer(str(first), list(images)),
-                manager.infer(str(second), list(images)),
-                strict=True,
-            ):
-                np.testing.assert_allclose(one.confidence, other.confidence, atol=1e-6)
-            tensors = [torch.from_numpy(image[:, :, ::-1].transpose(2, 0, 1).copy()) for image in images]
-            for one, other in zip(
-                manager.infer(str(first), list(images)),
-                manager.infer(str(first), tensors),
-                strict=True,
-            ):
-                np.testing.assert_array_equal(one.confidence, other.confidence)
-
-
 class TestIds:
     """Ids, paths and aliases."""
 
@@ -300,8 +192,11 @@ class TestIds:
             assert "mine" in manager
             assert "other" not in manager
 
-    def test_an_alias_stands_for_one_model(self, networks: Any, detector: str, tmp_path: Path) -> None:
-        """Registering it again for the same does nothing, for another raises; its target must exist."""
+    def test_an_alias_stands_for_one_model(
+        self, networks: Any, detector: str, tmp_path: Path
+    ) -> None:
+        """Registering it again for the same does nothing, for another raises; its target must
+        exist."""
         other = networks.anchor_free(tmp_path / "other.onnx", metadata=networks.metadata())
         with ModelManager() as manager:
             manager.register_alias("mine", detector)
@@ -331,7 +226,9 @@ class TestIds:
             manager.add("boxes", package)
             assert len(manager.infer("boxes", image)[0]) == 1
             with pytest.raises(InvalidParameterError, match="already stands for another model"):
-                manager.add("boxes", load_package(Path(shutil.copy(detector, detector + ".2.onnx"))))
+                manager.add(
+                    "boxes", load_package(Path(shutil.copy(detector, detector + ".2.onnx")))
+                )
 
     def test_describing_loads_nothing(self, networks: Any, detector: str) -> None:
         """Task, classes and parameters are known from the package alone."""
@@ -342,98 +239,6 @@ class TestIds:
             assert "masks_resolution_factor" not in description.parameters
             (status,) = manager.list_models()
             assert (status.loaded, status.loads, manager.total_bytes) == (False, 0, 0)
-
-
-class TestLoadingErrors:
-    """Packages that do not load."""
-
-    def _load(self, directory: Path) -> Model:
-        with ModelManager() as manager:
-            manager.warm_up(str(directory))
-        raise AssertionError("it loaded")
-
-    @pytest.mark.parametrize(
-        ("changes", "error", "message"),
-        [
-            (
-                {"backend_type": "onx", "weights": "weights.onnx"},
-                UnknownBackendTypeError,
-                r'no backend "onx"; known: onnx, torch-script \(did you mean "onnx"\?\)',
-            ),
-            (
-                {"model_architecture": "yolo8"},
-                ModelImplementationNotFoundError,
-                'no family "yolo8" for object-detection',
-            ),
-            (
-                {"inference_config__network_input__layout": "nhwc"},
-                CorruptedModelPackageError,
-                r"images \[\?, 3, 64, 64\] float32, the package says 3 channels and layout nhwc",
-            ),
-            (
-                {
-                    "inference_config__network_input__dtype": "uint8",
-                    "inference_config__network_input__scaling_factor": None,
-                },
-                CorruptedModelPackageError,
-                "the package says uint8",
-            ),
-            (
-                {"task_type": "instance-segmentation"},
-                CorruptedModelPackageError,
-                r"needs 2 outputs \(predictions, protos\), the graph has 1: output0",
-            ),
-        ],
-    )
-    def test_a_package_that_contradicts_its_weights(
-        self,
-        networks: Any,
-        tmp_path: Path,
-        changes: dict[str, Any],
-        error: type[Exception],
-        message: str,
-    ) -> None:
-        """The error names the package, what it says and what the graph is."""
-        directory = networks.directory(
-            tmp_path / "package", networks.config(**changes), networks.anchor_free
-        )
-        with pytest.raises(error, match=message) as caught:
-            self._load(directory)
-        assert str(directory) in str(caught.value)
-
-    def test_a_graph_of_another_size_is_given_its_size(
-        self, networks: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        """The graph wins over the package, and the log says so."""
-        config = networks.config(
-            inference_config__network_input__training_input_size={"height": 32, "width": 32}
-        )
-        directory = networks.directory(tmp_path / "package", config, networks.anchor_free)
-        image = networks.rectangles((64, 64), red=(5, 10, 20, 30))
-        with ModelManager() as manager:
-            found = manager.infer(str(directory), image)[0]
-        np.testing.assert_allclose(found.xyxy, [[5, 10, 20, 30]], atol=1e-4)
-        assert "the graph's size is used" in caplog.text
-
-    def test_images_keep_their_sizes_where_the_graph_allows(
-        self, networks: Any, tmp_path: Path
-    ) -> None:
-        """A graph of any size gets each image at a size of its own, in as few calls as sizes."""
-        config = networks.config(
-            inference_config__network_input__training_input_size=None,
-            inference_config__network_input__dynamic_spatial_size_supported=True,
-            inference_config__network_input__dynamic_spatial_size_mode={"type": "any-size"},
-        )
-        directory = networks.directory(
-            tmp_path / "package", config, lambda path: networks.anchor_free(path, size=None)
-        )
-        images = [
-            networks.rectangles(size, green=(3, 4, 17, 19)) for size in ((40, 50), (33, 20), (40, 50))
-        ]
-        with ModelManager() as manager:
-            found = manager.infer(str(directory), images)
-        for one in found:
-            np.testing.assert_allclose(one.xyxy, [[3, 4, 17, 19]], atol=1e-4)
 
 
 class TestClose:
@@ -463,5 +268,7 @@ class TestImport:
             "heavy = {'torch', 'supervision', 'onnxruntime', 'matplotlib', 'scipy', 'skimage'}\n"
             "print(sorted(heavy & sys.modules.keys()))"
         )
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        )
         assert done.stdout.strip() == "[]"

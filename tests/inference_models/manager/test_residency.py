@@ -148,6 +148,14 @@ def _wait_until(condition: Callable[[], bool]) -> None:
     raise AssertionError("it never happened")
 
 
+def _is_closed(manager: ModelManager) -> bool:
+    try:
+        manager.infer("b", IMAGE)
+    except ModelManagerClosedError:
+        return True
+    return False
+
+
 class TestLoading:
     """First calls."""
 
@@ -179,7 +187,8 @@ class TestLoading:
             manager.infer("a", IMAGE)
 
     def test_a_dispatcher_takes_the_calls(self, make_manager: Any) -> None:
-        """What stands between a call and a model is the host's choice, one for each loaded model."""
+        """What stands between a call and a model is the host's choice, one for each loaded
+        model."""
         made: list[str] = []
 
         class Counting(InlineDispatcher):
@@ -242,7 +251,9 @@ class TestEviction:
     ) -> None:
         """A model that can never fit is not loaded, and nothing is evicted for it."""
         manager = make_manager(max_bytes=99)
-        with pytest.raises(ModelPackageRestrictedError, match="needs 100 bytes, models may take 99"):
+        with pytest.raises(
+            ModelPackageRestrictedError, match="needs 100 bytes, models may take 99"
+        ):
             manager.infer("a", IMAGE)
         assert backends.opened == []
 
@@ -303,16 +314,33 @@ class TestUnload:
         assert backends.entered.wait(5)
         closing = threading.Thread(target=manager.close)
         closing.start()
-        with pytest.raises(ModelManagerClosedError):
-            for _ in range(1000):
-                manager.infer("b", IMAGE)
-                time.sleep(0.005)
+        _wait_until(lambda: _is_closed(manager))
         assert closing.is_alive()
         backends.gate.set()
         running.join(10)
         closing.join(10)
         assert len(results) == 1
         assert not closing.is_alive()
+
+    def test_a_model_unloaded_between_look_up_and_use_is_looked_up_again(
+        self, networks: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A call that loses the race against `unload` finds the model again."""
+        path = str(networks.anchor_free(tmp_path / "net.onnx", metadata=networks.metadata()))
+        with ModelManager() as manager:
+            acquire = manager._memory.acquire
+            looked_up: list[Any] = []
+
+            def acquire_late(slot: Any) -> Any:
+                looked_up.append(slot)
+                if len(looked_up) == 1:
+                    manager.unload(path)
+                return acquire(slot)
+
+            monkeypatch.setattr(manager._memory, "acquire", acquire_late)
+            image = networks.rectangles((64, 64), red=(5, 10, 20, 30))
+            assert len(manager.infer(path, image)[0]) == 1
+            assert looked_up[0] is not looked_up[1]
 
     def test_a_package_changed_on_disk_is_read_again(self, networks: Any, tmp_path: Path) -> None:
         """After unloading, a path means what is there now."""

@@ -258,8 +258,10 @@ class TestSortDetections:
     def test_ties_keep_their_order(self, run: Run, toy: Make, ascending: bool) -> None:
         """Equals stay in the order they came in, upwards and downwards."""
         operation = {"type": "SortDetections", "mode": "size", "ascending": ascending}
-        detections = toy([[0, 0, 2, 2]] * 40, [str(number) for number in range(40)])
-        assert run(detections, operation).names() == detections.names()
+        boxes = [[0, 0, 2, 2 + number % 3] for number in range(300)]
+        result = run(toy(boxes, class_id=np.arange(300)), operation)
+        expected = sorted(range(300), key=lambda number: number % 3 if ascending else -(number % 3))
+        assert result.columns["class_id"].tolist() == expected
 
     def test_no_confidence(self, run: Run, toy: Make) -> None:
         """Detections without confidence come back as they are when sorted by it."""

@@ -1,0 +1,112 @@
+"""Brings detections into the form that drawing needs: finite boxes, masks on the image's grid.
+
+Supervision draws masks of another grid without a word, at the wrong place. Nothing is drawn here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from blocks.kinds.detections import keys
+from blocks.kinds.detections.columns import with_columns
+from blocks.kinds.detections.lineage import image_size_of
+from blocks.kinds.detections.polygons import compact_from_dense
+from blocks.kinds.detections.rle import compact_from_rles
+
+if TYPE_CHECKING:
+    import supervision as sv
+    from supervision import CompactMask
+
+FARTHEST = float(1 << 20)
+"""Boxes are cut off here, px: OpenCV cannot hold coordinates beyond 32 bits."""
+
+Size = tuple[int, int]
+
+
+def drawable(
+    predictions: Any, image_size: Size, *, masks: bool, field: str = "predictions"
+) -> sv.Detections:
+    """The detections ready to be drawn on an image; never changed in place.
+
+    Args:
+        predictions: value of a field that takes detections.
+        image_size: (height, width) of the image, px.
+        masks: whether masks are drawn. They then are a `sv.CompactMask` of the image's size, or
+            None when the detections have neither masks nor RLEs.
+        field: name of the field, for messages.
+
+    Raises:
+        ValueError: the value is no detections, a box is not finite, or the masks belong to an image
+            of another size.
+    """
+    import supervision as sv
+
+    if not isinstance(predictions, sv.Detections):
+        raise ValueError(f"Field `{field}` must be detections, got {type(predictions).__name__}.")
+    if len(predictions) == 0:
+        return predictions
+    columns: dict[str, Any] = {}
+    boxes = np.asarray(predictions.xyxy)
+    if not np.isfinite(boxes).all():
+        row = int(np.flatnonzero(~np.isfinite(boxes).all(axis=1))[0])
+        raise ValueError(
+            f"Field `{field}`: box {row} must be four finite numbers, got {boxes[row].tolist()}."
+        )
+    if np.abs(boxes).max() > FARTHEST:
+        columns["xyxy"] = np.clip(boxes, -FARTHEST, FARTHEST)
+    if masks:
+        try:
+            columns["mask"] = masks_on_image(predictions, image_size)
+        except ValueError as error:
+            raise ValueError(f"Field `{field}`: {error}") from error
+    return with_columns(predictions, columns) if columns else predictions
+
+
+def masks_on_image(detections: sv.Detections, image_size: Size) -> CompactMask | None:
+    """The masks on the grid of an image, one crop a mask; None when there are none.
+
+    Masks on a coarser grid of the same image are brought to the image's by nearest-neighbour
+    sampling, as `sv.Detections.from_inference` does. The image is the same when the detections say
+    so (`image_dimensions`); RLEs of detections that say nothing are taken to cover the image.
+
+    Args:
+        detections: n rows, n > 0. Rows without an RLE beside rows with one have an empty mask.
+        image_size: (height, width) of the image, px.
+
+    Raises:
+        ValueError: the masks belong to an image of another size, or an RLE is malformed.
+    """
+    own = image_size_of(detections)
+    if detections.mask is not None:
+        mask = detections.mask
+        compact = compact_from_dense(mask) if isinstance(mask, np.ndarray) else mask
+        grid = (int(compact.image_shape[0]), int(compact.image_shape[1]))
+        if grid == image_size:
+            return compact
+        if own != image_size:
+            raise _foreign_image(own or grid, image_size)
+        return compact.resize(image_size)
+    if keys.RLE_MASK not in detections.data:
+        return None
+    empty = {"size": image_size, "counts": [image_size[0] * image_size[1]]}
+    rles = [empty if rle is None else rle for rle in detections.data[keys.RLE_MASK]]
+    if own not in (None, image_size) and any(_grid_of(rle) != image_size for rle in rles):
+        raise _foreign_image(own, image_size)
+    return compact_from_rles(rles, image_size)
+
+
+def _grid_of(rle: Any) -> Size | None:
+    try:
+        height, width = rle["size"]
+        return int(height), int(width)
+    except (TypeError, KeyError, ValueError):
+        return None
+
+
+def _foreign_image(own: Size | None, image_size: Size) -> ValueError:
+    return ValueError(
+        f"the masks belong to an image of (height, width) {own}, the image to draw on has "
+        f"{image_size}; draw on the image that the detections were made on"
+    )

@@ -1,0 +1,118 @@
+"""What all visualizations do around the drawing itself: copy, check, keep annotators, answer."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import cv2
+import numpy as np
+
+from blocks.visualizations.drawable import drawable
+from blocks.visualizations.palettes import RowColours, row_colours
+from execution_engine.block_api import BlockResult, WorkflowBlock, WorkflowImageData
+
+if TYPE_CHECKING:
+    import supervision as sv
+
+T = TypeVar("T")
+MOST_SETTINGS = 32
+
+
+class Prepared:
+    """What was made of settings, kept for the next frame; the longest unused is dropped first.
+
+    Safe to use from several threads.
+
+    Args:
+        most: things kept at a time.
+    """
+
+    def __init__(self, most: int = MOST_SETTINGS) -> None:
+        self._most = most
+        self._made: OrderedDict[Hashable, Any] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, make: Callable[..., T], *settings: Any) -> T:
+        """`make(*settings)`, from an earlier call where there was one with equal settings."""
+        # 1, 1.0 and True are equal but not the same setting.
+        key = (make, settings, tuple(type(value) for value in settings))
+        try:
+            hash(key)
+        except TypeError:
+            return make(*settings)
+        with self._lock:
+            if key in self._made:
+                self._made.move_to_end(key)
+                return self._made[key]
+        result = make(*settings)
+        with self._lock:
+            self._made[key] = result
+            if len(self._made) > self._most:
+                self._made.popitem(last=False)
+        return result
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+
+class VisualizationBlock(WorkflowBlock):
+    """Base of the blocks that draw."""
+
+    returns_futures = False
+
+    def __init__(self) -> None:
+        self._prepared = Prepared()
+
+    def colours(
+        self, color_palette: str, palette_size: int, custom_colors: list[str], color_axis: str
+    ) -> RowColours:
+        """The colours that the four colour fields describe."""
+        custom = tuple(custom_colors) if isinstance(custom_colors, list) else custom_colors
+        return self._prepared.get(row_colours, color_palette, palette_size, custom, color_axis)
+
+    def annotate(
+        self,
+        image: WorkflowImageData,
+        predictions: Any,
+        annotator: Any,
+        colours: RowColours | None = None,
+        *,
+        masks: bool = False,
+    ) -> BlockResult:
+        """The image with the detections drawn by an annotator of supervision.
+
+        Args:
+            image: image to draw on.
+            predictions: the detections.
+            annotator: has `annotate(scene, detections, ...)`.
+            colours: colours by row, for annotators made with `colours.palette()`.
+            masks: whether the annotator looks at masks.
+        """
+        pixels = colour_copy(image.numpy_image)
+        detections = drawable(predictions, pixels.shape[:2], masks=masks)
+        if len(detections):
+            options = {} if colours is None else {"custom_color_lookup": colours.indices(detections)}
+            pixels = annotator.annotate(scene=pixels, detections=detections, **options)
+        return drawn(image, pixels)
+
+
+def drawn(image: WorkflowImageData, pixels: np.ndarray) -> BlockResult:
+    """`image`: the pixels with the lineage of the image they were drawn on."""
+    return {"image": WorkflowImageData.copy_and_replace(image, numpy_image=pixels)}
+
+
+def colour_copy(pixels: np.ndarray) -> np.ndarray:
+    """(h, w, 3) BGR copy, free to be drawn on, of grey, BGR or BGRA pixels."""
+    if pixels.ndim == 2 or pixels.shape[2] == 1:
+        return cv2.cvtColor(pixels, cv2.COLOR_GRAY2BGR)
+    return cv2.cvtColor(pixels, cv2.COLOR_BGRA2BGR) if pixels.shape[2] == 4 else pixels.copy()
+
+
+def sv_colour(bgr: tuple[int, int, int]) -> sv.Color:
+    """A colour as annotators take it."""
+    import supervision as sv
+
+    return sv.Color.from_bgr_tuple(bgr)

@@ -1,0 +1,63 @@
+"""What importing the package and compiling a small workflow may cost."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+HEAVY = (
+    "torch",
+    "supervision",
+    "onnxruntime",
+    "networkx",
+    "jsonschema",
+    "typer",
+    "rich",
+    "pydantic_settings",
+    "httpx",
+    "matplotlib",
+    "scipy",
+)
+
+
+def measure(code: str) -> dict[str, Any]:
+    """Runs code in a fresh interpreter; gives the modules of `HEAVY` it loaded and its peak memory."""
+    script = (
+        f"{code}\nimport json, resource, sys\n"
+        f"print(json.dumps({{'heavy': [m for m in {HEAVY!r} if m in sys.modules],"
+        "'megabytes': resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+class TestImport:
+    def test_the_package_loads_nothing_heavy(self) -> None:
+        """`import workflows` and its names load none of the heavy libraries."""
+        names = "run_locally, Session, Workflow, compile_workflow, default_session, RunReport"
+        assert measure(f"from workflows import {names}")["heavy"] == []
+
+    def test_compiling_stays_within_the_budget(self, blur_definition: dict[str, Any]) -> None:
+        """A compiled workflow needs at most 120 MB, and of the heavy libraries only the one that
+        reads settings.
+        """
+        answer = measure(f"from workflows import *\ncompile_workflow({blur_definition!r})")
+        assert set(answer["heavy"]) <= {"pydantic_settings"}
+        assert answer["megabytes"] <= 120
+
+    def test_names(self) -> None:
+        """Every public name can be had, is listed, and an unknown one is refused by name."""
+        import workflows
+
+        for name in workflows.__all__:
+            assert getattr(workflows, name) is not None
+        assert set(workflows.__all__) <= set(dir(workflows))
+        try:
+            workflows.run_remotley  # noqa: B018
+        except AttributeError as error:
+            assert str(error) == "module 'workflows' has no attribute 'run_remotley'"
+        else:
+            raise AssertionError("an unknown name was found")
