@@ -94,7 +94,9 @@ class VisualizationBlock(WorkflowBlock):
         pixels = colour_copy(image.numpy_image)
         detections = drawable(predictions, pixels.shape[:2], masks=masks)
         if len(detections):
-            options = {} if colours is None else {"custom_color_lookup": colours.indices(detections)}
+            options = (
+                {} if colours is None else {"custom_color_lookup": colours.indices(detections)}
+            )
             pixels = annotator.annotate(scene=pixels, detections=detections, **options)
         return drawn(image, pixels)
 

@@ -64,7 +64,8 @@ class ResultWriter:
     ) -> None:
         """One result for each of `positions`; the other elements of the axis stay empty."""
         if self._controls:
-            self._write_verdicts(state, _spread(axis, positions, results, None), axis)
+            verdicts = _spread(axis, positions, results, FlowControl())
+            self._write_verdicts(state, verdicts, axis)
             return
         if self._plan.spec.output_offset > 0:
             self._write_children(state, _spread(axis, positions, results, []), axis)
@@ -118,9 +119,6 @@ class ResultWriter:
     def _write_verdicts(self, state: RunState, results: list[Any], axis: Axis | None) -> None:
         selected: list[frozenset[str]] = []
         for result in results:
-            if result is None and axis is not None:
-                selected.append(frozenset())
-                continue
             if not isinstance(result, FlowControl):
                 raise InvalidBlockBehaviourError(
                     f"{self._what} decides what runs and must return FlowControl, got "

@@ -36,28 +36,32 @@ def encode_masks(masks: InstanceMasks, *, text: bool = True) -> list[RLE]:
     """
     counts, splits = mask_counts(masks)
     codes, ends = compress_counts(counts, splits)
-    size = list(masks.mask_size)
-    bounds = ends.tolist()
+    height, width = masks.mask_size
     whole: str | bytes = codes.decode("ascii") if text else codes
-    return [{"size": list(size), "counts": whole[start:stop]} for start, stop in pairwise(bounds)]
+    return [
+        {"size": [height, width], "counts": whole[start:stop]}
+        for start, stop in pairwise(ends.tolist())
+    ]
 
 
 def mask_counts(
     masks: InstanceMasks,
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Uncompressed counts over the whole grid: (k,) int64 of all masks, and splits (n + 1,)."""
+) -> tuple[npt.NDArray[np.integer], npt.NDArray[np.int64]]:
+    """Uncompressed counts over the whole grid: (k,) integers of all masks, and splits (n + 1,)."""
     height, width = masks.mask_size
     owner = mask_of_runs(masks.splits)
-    starts = masks.boxes[:, 0].astype(np.int64) * height + masks.boxes[:, 1]
-    starts = starts[owner] + masks.runs[0] * np.int64(height) + masks.runs[1]
+    # Half the bytes, nearly half the time, wherever positions fit.
+    steps = np.array(height, np.int32 if height * width < 1 << 31 else np.int64)
+    corners = masks.boxes[:, 0] * steps + masks.boxes[:, 1]
+    starts = corners[owner] + masks.runs[0] * steps + masks.runs[1]
     stops = starts + (masks.runs[2] - masks.runs[1])
     return _alternate(starts, stops, masks.splits, owner, height * width)
 
 
 def crop_counts(
     masks: InstanceMasks,
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Uncompressed counts over each mask's crop: (k,) int64 of all masks, and splits (n + 1,)."""
+) -> tuple[npt.NDArray[np.integer], npt.NDArray[np.int64]]:
+    """Uncompressed counts over each crop: (k,) integers of all masks, and splits (n + 1,)."""
     sizes = masks.boxes[:, 2:] - masks.boxes[:, :2].astype(np.int64)
     heights = sizes[:, 1]
     owner = mask_of_runs(masks.splits)
@@ -143,12 +147,12 @@ def masks_of_crop_counts(
 
 
 def _alternate(
-    starts: npt.NDArray[np.int64],
-    stops: npt.NDArray[np.int64],
+    starts: npt.NDArray[np.integer],
+    stops: npt.NDArray[np.integer],
     splits: npt.NDArray[np.int64],
     owner: npt.NDArray[np.int64],
     totals: npt.NDArray[np.int64] | int,
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+) -> tuple[npt.NDArray[np.integer], npt.NDArray[np.int64]]:
     """Counts from flat stretches of set pixels; stretches that touch, in neighbouring columns,
     become one."""
     count = len(splits) - 1
@@ -167,10 +171,10 @@ def _alternate(
     filled = splits[1:] > splits[:-1]
     begins = splits[:-1][filled]
     gaps[begins] = starts[begins]
-    tails = np.broadcast_to(np.asarray(totals, np.int64), (count,)).copy()
+    tails = np.broadcast_to(np.asarray(totals, starts.dtype), (count,)).copy()
     tails[filled] -= stops[splits[1:][filled] - 1]
 
-    counts = np.empty(2 * len(starts) + count, np.int64)
+    counts = np.empty(2 * len(starts) + count, starts.dtype)
     at = 2 * np.arange(len(starts)) + owner
     counts[at] = gaps
     counts[at + 1] = stops - starts

@@ -57,6 +57,12 @@ class AxisTaps:
         Returns:
             (end - begin, m) float32.
         """
+        if self.source == self.target:
+            same = samples[begin - first_sample : end - first_sample]
+            if out is None:
+                return same.astype(np.float32)
+            out[...] = same
+            return out
         weights = self.weights[begin:end]
         place = self.low[begin:end] - first_sample
         # Samples without weight may lie beyond those given; any number then does in their place.

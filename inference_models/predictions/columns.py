@@ -265,6 +265,9 @@ def _joined(name: str, values: list[tuple[Any, Any]], filled: list[Any]) -> Any:
         raise PredictionError(
             f"cannot join predictions of which only some have the column {name!r}"
         )
+    tails = {tuple(value.shape[1:]) for value in owners if hasattr(value, "shape")}
+    if len(tails) > 1:
+        raise PredictionError(f"cannot join columns {name!r} whose rows have the shapes {tails}")
     if any(is_tensor(value) for value in owners):
         import torch
 

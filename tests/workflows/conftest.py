@@ -17,7 +17,7 @@ from workflows import Session, WeftlensSettings
 @pytest.fixture
 def session() -> Iterator[Session]:
     """A session with the default settings, whatever the environment of the tests holds."""
-    with Session(WeftlensSettings(_env_file=None)) as made:
+    with Session(WeftlensSettings()) as made:
         yield made
 
 
@@ -45,6 +45,34 @@ def blur_definition() -> dict[str, Any]:
             }
         ],
         "outputs": [{"type": "JsonField", "name": "blurred", "selector": "$steps.blur.image"}],
+    }
+
+
+@pytest.fixture
+def remembering_definition() -> dict[str, Any]:
+    """Gives back what was stored before (False at first), then stores the parameter `value`."""
+    return {
+        "version": "1.0",
+        "inputs": [
+            {"type": "WorkflowImage", "name": "image"},
+            {"type": "WorkflowParameter", "name": "value"},
+        ],
+        "steps": [
+            {
+                "type": "roboflow_core/cache_get@v1",
+                "name": "before",
+                "image": "$inputs.image",
+                "key": "seen",
+            },
+            {
+                "type": "roboflow_core/cache_set@v1",
+                "name": "store",
+                "image": "$inputs.image",
+                "key": "seen",
+                "value": "$inputs.value",
+            },
+        ],
+        "outputs": [{"type": "JsonField", "name": "before", "selector": "$steps.before.output"}],
     }
 
 

@@ -68,10 +68,11 @@ def merged_groups(
     )
     boxes = _boxes(as_boxes(rows.xyxy)[members], splits, how.coordinates)
     shared = image_level_values(rows)
-    mask, mask_columns = None, {}
+    mask = None
+    mask_columns: dict[str, Any] = {}
     if masks is not None:
         merged = _masks(masks, members, splits, how.mask)
-        boxes = tight_boxes(merged, boxes)
+        boxes = tight_boxes(merged, boxes).astype(np.float64)
         mask, mask_columns = mask_fields(merged, keys.RLE_MASK in rows.data)
     elif rows.mask is not None or keys.RLE_MASK in rows.data:
         shared[keys.PREDICTION_TYPE] = "object-detection"
@@ -93,7 +94,7 @@ def merged_groups(
 def _confidence(rows: sv.Detections) -> NDArray[np.float64]:
     if rows.confidence is None:
         return np.ones(len(rows))
-    return np.asarray(rows.confidence, dtype=np.float64)
+    return np.nan_to_num(np.asarray(rows.confidence, dtype=np.float64), nan=1.0)
 
 
 def _reduced(
@@ -151,7 +152,7 @@ def _masks(
 ) -> InstanceMasks:
     of_members = masks.select(members)
     if how in ("max", "min"):
-        return of_members.select(_extremes(of_members.areas, splits, how))  # type: ignore[arg-type]
+        return of_members.select(_extremes(of_members.areas, splits, how))
     if how == "union":
         return union(of_members, np.repeat(np.arange(len(splits) - 1), np.diff(splits)))
     crops, offsets = [], []

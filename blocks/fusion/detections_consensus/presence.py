@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from blocks.kinds.detections import keys
 if TYPE_CHECKING:
     import supervision as sv
 
-_REDUCERS = {"average": np.mean, "max": np.max, "min": np.min}
+_REDUCERS: dict[str, Callable[[Any], Any]] = {"average": np.mean, "max": np.max, "min": np.min}
 
 
 def presence(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -62,7 +63,7 @@ def _overlapping_pairs(
     threshold: float,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Pairs of different sources (and one class), by row, source of the other, falling overlap."""
-    found: list[tuple[NDArray[np.int64], ...]] = []
+    found: list[tuple[NDArray[Any], ...]] = []
     for members in _by_class(classes, len(boxes)):
         places = [members[sources[members] == source] for source in np.unique(sources[members])]
         for index, own in enumerate(places):
@@ -88,7 +89,7 @@ def _pairs(
     own: NDArray[np.int64],
     other: NDArray[np.int64],
     threshold: float,
-) -> list[tuple[NDArray[np.int64], ...]]:
+) -> list[tuple[NDArray[Any], ...]]:
     iou = box_iou(boxes[own], boxes[other])
     first, second = np.nonzero(iou > threshold)
     overlaps = iou[first, second]

@@ -42,7 +42,8 @@ def stitched(children: Sequence[sv.Detections], image: WorkflowImageData) -> sv.
     placed = [_placed(child, image) for child in children if len(child)]
     joined = concat_detections(placed or children) if children else sv.Detections.empty()
     if len(joined) == 0 and joined.mask is not None:
-        joined = with_columns(joined, {"mask": mask_fields(InstanceMasks.empty(image.size), False)[0]})
+        no_masks, _ = mask_fields(InstanceMasks.empty(image.size), with_rle=False)
+        joined = with_columns(joined, {"mask": no_masks})
     known = next((image_level_values(child) for child in placed or children), {})
     prediction_type = known.get(keys.PREDICTION_TYPE, DEFAULT_PREDICTION_TYPE)
     return attach_lineage(joined, image, str(prediction_type))

@@ -78,9 +78,7 @@ def _best_rows(
 ) -> NDArray[np.int64]:
     masks = instance_masks(detections)
     if masks is None and keys.ORIENTED_BOX not in detections.data:
-        return suppress_overlaps(
-            as_boxes(detections.xyxy), scores, threshold, detections.class_id
-        )
+        return suppress_overlaps(as_boxes(detections.xyxy), scores, threshold, detections.class_id)
     kept = []
     for rows in _classes(detections):
         iou = _pairwise_iou(detections, masks, rows)

@@ -57,16 +57,16 @@ class DetectionsStitchManifest(WorkflowBlockManifest):
         description="Predictions made on the slices or crops.",
         examples=["$steps.model.predictions"],
     )
-    overlap_filtering_strategy: (
-        Literal["none", "nms", "nmm"] | Selector(kind=[STRING_KIND])
+    overlap_filtering_strategy: Literal["none", "nms", "nmm"] | Selector(
+        kind=[STRING_KIND]
     ) = Field(
         default="nms",
         title="Overlap Filtering Strategy",
         description="What is done with objects that several slices saw.",
         examples=["nms", "$inputs.overlap_filtering_strategy"],
     )
-    iou_threshold: (
-        Annotated[float, Field(ge=0, le=1)] | Selector(kind=[FLOAT_ZERO_TO_ONE_KIND])
+    iou_threshold: Annotated[float, Field(ge=0, le=1)] | Selector(
+        kind=[FLOAT_ZERO_TO_ONE_KIND]
     ) = Field(
         default=0.3,
         title="IoU Threshold",

@@ -24,11 +24,17 @@ def has_masks(detections: sv.Detections) -> bool:
     return detections.mask is not None or keys.RLE_MASK in detections.data
 
 
-def instance_masks(detections: sv.Detections) -> InstanceMasks | None:
+def instance_masks(
+    detections: sv.Detections, image_size: tuple[int, int] | None = None
+) -> InstanceMasks | None:
     """The masks on the pixels of the image, None when the detections carry none.
 
     `mask` counts where there is one, RLE otherwise. An RLE on a grid of its own is brought to the
     image by nearest neighbour; no canvas of the image is made on the way.
+
+    Args:
+        detections: n rows.
+        image_size: (height, width) of the image, px, used where the detections do not know it.
 
     Raises:
         ValueError: RLE on several grids without a word about the size of the image, or malformed.
@@ -40,7 +46,7 @@ def instance_masks(detections: sv.Detections) -> InstanceMasks | None:
     rles = detections.data.get(keys.RLE_MASK)
     if rles is None:
         return None
-    size = image_size_of(detections)
+    size = image_size_of(detections) or image_size
     if not len(detections):
         return InstanceMasks.empty(size or (1, 1))
     return _on_image(list(rles), size)

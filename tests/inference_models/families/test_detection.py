@@ -99,7 +99,7 @@ class TestDetection:
     ) -> None:
         """Even at threshold zero, an empty row of a fixed-size output is not reported."""
         package = make_package("yolov8", "object-detection", True)
-        padded = np.concatenate([ROWS[:1], np.zeros((5, 6))])
+        padded = np.concatenate([ROWS[:1], np.tile([0.0, 0, 64, 64, 0, 0], (5, 1))])
         assert len(post_process(package, {"a": padded}, confidence=0.0)) == 1
 
     def test_numbers_that_are_none_are_no_objects(
@@ -152,6 +152,10 @@ class TestDetection:
         agnostic = post_process(package, raw, class_agnostic_nms=True, **wanted)
         assert len(agnostic) == 0
         assert len(post_process(package, raw, class_agnostic_nms=False, **wanted)) == 1
+        raw = {"a": np.concatenate([CENTRES, SCORES], 1).T}
+        wanted = {"class_filter": ["fox"], "max_detections": 1}
+        agnostic = post_process(package, raw, class_agnostic_nms=True, **wanted)
+        assert agnostic.class_name.tolist() == ["fox"]
 
     @pytest.mark.parametrize(("architecture", "fused", "outputs"), DETECTORS)
     def test_removed_classes_are_no_classes_of_the_model(

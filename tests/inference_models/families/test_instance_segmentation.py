@@ -9,10 +9,10 @@ import pytest
 
 from inference_models.errors import ModelRuntimeError
 
-# The same three objects in the raw format of each family: a dog at 10..30, a fox at 40..60 and a
-# cat of which nobody is sure.
-BOXES = np.array([[10, 10, 30, 30], [40, 20, 60, 50], [0, 0, 9, 9]], np.float32)
-SCORES = np.array([[0, 0.9, 0.1], [0.1, 0.2, 0.8], [0.2, 0.1, 0]], np.float32)
+# The same three objects in the raw format of each family: a cat of which nobody is sure,
+# a dog at 10..30 and a fox at 40..60.
+BOXES = np.array([[0, 0, 9, 9], [10, 10, 30, 30], [40, 20, 60, 50]], np.float32)
+SCORES = np.array([[0.2, 0.1, 0], [0, 0.9, 0.1], [0.1, 0.2, 0.8]], np.float32)
 CENTRES = np.concatenate([(BOXES[:, :2] + BOXES[:, 2:]) / 2, BOXES[:, 2:] - BOXES[:, :2]], axis=1)
 ROWS = np.concatenate([BOXES, SCORES.max(1)[:, None], SCORES.argmax(1)[:, None]], axis=1)
 LOGITS = np.log(np.clip(SCORES, 1e-6, 1) / (1 - np.clip(SCORES, 1e-6, 1 - 1e-6)))
@@ -20,7 +20,7 @@ OBJECTNESS = np.full((3, 1), 0.5, np.float32)
 
 # Two prototypes on a 16 x 16 grid: one positive on the left half, one everywhere.
 PROTOS = np.stack([np.where(np.arange(16) < 8, 1.0, -1.0)[None].repeat(16, 0), np.ones((16, 16))])
-WEIGHTS = np.array([[20.0, 0], [0, 20], [0, 20]])
+WEIGHTS = np.array([[0, 0], [20.0, 0], [-20, 0]])
 
 SEGMENTERS: list[tuple[str, bool, dict[str, Any]]] = [
     ("yolov8", False, {"a": np.concatenate([CENTRES, SCORES, WEIGHTS], 1).T, "p": PROTOS}),
@@ -91,7 +91,7 @@ class TestInstanceSegmentation:
         package = make_package(architecture, "instance-segmentation", fused)
         found = post_process(package, outputs, confidence=0.35)
         assert found.class_name.tolist() == ["dog", "fox"]
-        np.testing.assert_allclose(found.xyxy, BOXES[:2], atol=1e-4)
+        np.testing.assert_allclose(found.xyxy, BOXES[1:], atol=1e-4)
         assert found.mask_size == (64, 64)
         x0, y0, x1, y1 = found.masks.boxes[0].tolist()
         # The dog lies left of the middle; its weights choose the prototype of the left half.

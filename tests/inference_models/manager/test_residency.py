@@ -342,6 +342,26 @@ class TestUnload:
             assert len(manager.infer(path, image)[0]) == 1
             assert looked_up[0] is not looked_up[1]
 
+    def test_a_model_unloaded_while_it_is_looked_up_is_looked_up_again(
+        self, networks: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """No name keeps pointing at a model that was unloaded in the middle of the look-up."""
+        path = str(networks.anchor_free(tmp_path / "net.onnx", metadata=networks.metadata()))
+        with ModelManager() as manager:
+            find = manager._find
+            raced: list[bool] = []
+
+            def find_and_lose(*arguments: Any) -> Any:
+                slot = find(*arguments)
+                if not raced:
+                    raced.append(True)
+                    manager.unload(path)
+                return slot
+
+            monkeypatch.setattr(manager, "_find", find_and_lose)
+            image = networks.rectangles((64, 64), red=(5, 10, 20, 30))
+            assert len(manager.infer(path, image)[0]) == 1
+
     def test_a_package_changed_on_disk_is_read_again(self, networks: Any, tmp_path: Path) -> None:
         """After unloading, a path means what is there now."""
         path = tmp_path / "net.onnx"

@@ -1,0 +1,356 @@
+"""Fetching images from addresses: what is refused, and what arrives."""
+
+from __future__ import annotations
+
+import gzip
+import ipaddress
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from workflows.image_sources import Address, ImageFetchError, ImageUrlFetcher, is_public, resolve
+
+LOCAL = ipaddress.ip_address("127.0.0.1")
+Answer = Callable[[BaseHTTPRequestHandler], None]
+
+
+class Server:
+    """An HTTP server of this machine whose paths are answered by functions."""
+
+    def __init__(self) -> None:
+        self.answers: dict[str, Answer] = {}
+        self.requests: list[tuple[str, dict[str, str]]] = []
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                headers = {name.lower(): value for name, value in self.headers.items()}
+                outer.requests.append((self.path, headers))
+                try:
+                    outer.answers[self.path](self)
+                except OSError:
+                    self.close_connection = True  # the client left, as some tests want
+
+            def log_message(self, *arguments: Any) -> None:
+                """Says nothing."""
+
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.http.daemon_threads = True
+        self.port = self.http.server_address[1]
+        threading.Thread(target=self.http.serve_forever, args=(0.01,), daemon=True).start()
+
+    def url(self, path: str, host: str = "pictures.example") -> str:
+        return f"http://{host}:{self.port}{path}"
+
+    def fetcher(self, **options: Any) -> ImageUrlFetcher:
+        """A fetcher for which every name is this machine, which it may reach."""
+        options.setdefault("resolver", lambda host, port: [LOCAL])
+        options.setdefault("permits", lambda address: True)
+        return ImageUrlFetcher(**options)
+
+
+def body(content: bytes, status: int = 200, **headers: str) -> Answer:
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(status)
+        for name, value in headers.items():
+            handler.send_header(name.replace("_", "-"), value)
+        handler.send_header("Content-Length", str(len(content)))
+        handler.end_headers()
+        handler.wfile.write(content)
+
+    return answer
+
+
+def redirect(location: str, status: int = 302) -> Answer:
+    return body(b"", status, Location=location)
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    made = Server()
+    yield made
+    made.http.shutdown()
+    made.http.server_close()
+
+
+class TestIsPublic:
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "127.0.0.1",
+            "0.0.0.0",
+            "10.1.2.3",
+            "172.16.0.1",
+            "192.168.1.1",
+            "169.254.169.254",
+            "100.64.0.1",
+            "192.0.2.1",
+            "198.18.0.1",
+            "224.0.0.1",
+            "240.0.0.1",
+            "255.255.255.255",
+            "::",
+            "::1",
+            "::ffff:127.0.0.1",
+            "::ffff:10.0.0.1",
+            "::7f00:1",
+            "64:ff9b::7f00:1",
+            "2002:7f00:1::",
+            "2001:0:7f00:1::",
+            "2001:db8::1",
+            "fc00::1",
+            "fe80::1",
+            "fec0::1",
+            "ff02::1",
+        ],
+    )
+    def test_private_and_reserved(self, text: str) -> None:
+        """This machine, private networks, reserved ranges, and IPv6 forms of them are no public
+        addresses.
+        """
+        assert not is_public(ipaddress.ip_address(text))
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "8.8.8.8",
+            "93.184.216.34",
+            "::ffff:8.8.8.8",
+            "64:ff9b::808:808",
+            "2002:808:808::",
+            "2001:4860:4860::8888",
+        ],
+    )
+    def test_public(self, text: str) -> None:
+        """Addresses of the public internet, also inside IPv6 ones."""
+        assert is_public(ipaddress.ip_address(text))
+
+
+class TestResolve:
+    def test_a_literal_address(self) -> None:
+        """An address stands for itself."""
+        assert resolve("127.0.0.1", 80) == [LOCAL]
+
+    def test_a_zone_is_dropped(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A link-local address with a zone is read, to be refused later."""
+        found = [(socket.AF_INET6, 1, 6, "", ("fe80::1%eth0", 80, 0, 2))]
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *a, **k: found)
+        assert resolve("router", 80) == [ipaddress.ip_address("fe80::1")]
+
+    def test_an_unknown_name(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A name that stands for nothing is named in the error."""
+
+        def fail(*arguments: Any, **options: Any) -> Any:
+            raise socket.gaierror(-2, "unknown")
+
+        monkeypatch.setattr(socket, "getaddrinfo", fail)
+        with pytest.raises(ImageFetchError, match=r"'nowhere\.example' cannot be resolved"):
+            resolve("nowhere.example", 80)
+
+
+class TestImageUrlFetcher:
+    def test_the_body_arrives(self, server: Server) -> None:
+        """The bytes are given as they are; the host is named, path and query are kept."""
+        server.answers["/a%20b.png?size=2"] = body(b"\x89PNG...")
+        fetched = server.fetcher()(server.url("/a%20b.png?size=2#part"))
+        assert fetched == b"\x89PNG..."
+        ((path, headers),) = server.requests
+        assert path == "/a%20b.png?size=2"
+        assert headers["host"] == f"pictures.example:{server.port}"
+        assert headers["accept-encoding"] == "identity"
+        assert "cookie" not in headers
+        assert "authorization" not in headers
+
+    @pytest.mark.parametrize(
+        ("url", "text"),
+        [
+            ("ftp://pictures.example/a.png", "the scheme 'ftp' is not supported"),
+            ("file:///etc/passwd", "the scheme 'file' is not supported"),
+            ("http:///a.png", "the address has no host"),
+            ("http://user:secret@pictures.example/a.png", "the address holds credentials"),
+            ("http://pictures.example:99999/a.png", "the address cannot be read"),
+            ("http://[::1/a.png", "the address cannot be read"),
+            (f"http://{'a' * 70}.example/", "the address cannot be read"),
+        ],
+    )
+    def test_addresses_that_are_refused_unasked(self, url: str, text: str) -> None:
+        """Other schemes, credentials and unreadable addresses are refused before any look-up."""
+
+        def never(host: str, port: int) -> list[Address]:
+            raise AssertionError("the name was looked up")
+
+        with pytest.raises(ImageFetchError, match=text) as caught:
+            ImageUrlFetcher(resolver=never)(url)
+        assert "secret" not in str(caught.value)
+
+    @pytest.mark.parametrize(
+        "addresses", [["10.0.0.1"], ["8.8.8.8", "127.0.0.1"], ["::1"], []], ids=str
+    )
+    def test_private_addresses_are_refused(self, addresses: list[str]) -> None:
+        """A name with one private address, or none at all, is refused and no request is sent."""
+        found = [ipaddress.ip_address(text) for text in addresses]
+        fetch = ImageUrlFetcher(resolver=lambda host, port: found)
+        with pytest.raises(ImageFetchError, match=r"'inside\.example' does not lie in the public"):
+            fetch("http://inside.example/latest/meta-data?token=abc")
+
+    @pytest.mark.parametrize(
+        "host", ["127.0.0.1", "localhost", "2130706433", "0x7f.1", "[::1]", "127.1"]
+    )
+    def test_ways_to_write_this_machine(self, host: str, server: Server) -> None:
+        """However this machine is written, it is refused."""
+        with pytest.raises(ImageFetchError):
+            ImageUrlFetcher()(server.url("/a.png", host))
+        assert server.requests == []
+
+    def test_the_checked_address_is_the_one_asked(self, server: Server) -> None:
+        """A name is looked up once: a second answer cannot lead elsewhere."""
+        lookups: list[str] = []
+
+        def once(host: str, port: int) -> list[Address]:
+            lookups.append(host)
+            return [LOCAL]
+
+        server.answers["/a.png"] = body(b"x")
+        assert server.fetcher(resolver=once)(server.url("/a.png")) == b"x"
+        assert lookups == ["pictures.example"]
+
+    def test_the_next_address_is_tried(self, server: Server) -> None:
+        """When the first address of a name takes no connection, the next one is asked."""
+        unbound = ipaddress.ip_address("127.0.0.2")
+        server.answers["/a.png"] = body(b"x")
+        fetch = server.fetcher(resolver=lambda host, port: [unbound, LOCAL])
+        assert fetch(server.url("/a.png")) == b"x"
+
+    def test_redirects_are_followed(self, server: Server) -> None:
+        """A redirect, also a relative one, leads to the body."""
+        server.answers["/a"] = redirect("/b?x=1", 301)
+        server.answers["/b?x=1"] = redirect(server.url("/c", "other.example"), 307)
+        server.answers["/c"] = body(b"found")
+        assert server.fetcher()(server.url("/a")) == b"found"
+        assert server.requests[-1][1]["host"] == f"other.example:{server.port}"
+
+    def test_a_redirect_inside_is_refused(self, server: Server) -> None:
+        """A public address that redirects to a private one is refused; the goal is never asked."""
+        server.answers["/a"] = redirect(server.url("/secret", "inside.example"))
+        server.answers["/secret"] = body(b"secret")
+        private = ipaddress.ip_address("10.0.0.1")
+        fetch = server.fetcher(
+            resolver=lambda host, port: [private if host.startswith("inside") else LOCAL],
+            permits=lambda address: address == LOCAL,
+        )
+        with pytest.raises(ImageFetchError, match=r"'inside\.example' does not lie"):
+            fetch(server.url("/a"))
+        assert [path for path, _ in server.requests] == ["/a"]
+
+    def test_a_redirect_to_another_scheme_is_refused(self, server: Server) -> None:
+        """A redirect to a file is refused."""
+        server.answers["/a"] = redirect("file:///etc/passwd")
+        with pytest.raises(ImageFetchError, match="the scheme 'file' is not supported"):
+            server.fetcher()(server.url("/a"))
+
+    def test_a_redirect_to_nowhere(self, server: Server) -> None:
+        """A redirect without a goal is a fault of the server."""
+        server.answers["/a"] = body(b"", 302)
+        with pytest.raises(ImageFetchError, match="redirects without saying where to"):
+            server.fetcher()(server.url("/a"))
+
+    def test_endless_redirects(self, server: Server) -> None:
+        """A circle of redirects ends."""
+        server.answers["/a"] = redirect("/a")
+        with pytest.raises(ImageFetchError, match="redirects more than 3 times"):
+            server.fetcher(max_redirects=3)(server.url("/a"))
+        assert len(server.requests) == 4
+
+    def test_another_status(self, server: Server) -> None:
+        """Anything but 200 is named by its number."""
+        server.answers["/a"] = body(b"not here", 404)
+        with pytest.raises(ImageFetchError, match="status 404, expected 200"):
+            server.fetcher()(server.url("/a"))
+
+    def test_an_announced_body_that_is_too_large(self, server: Server) -> None:
+        """A body announced as larger than the limit is not read."""
+        server.answers["/a"] = body(b"x" * 1001)
+        with pytest.raises(ImageFetchError, match="larger than 1000 bytes"):
+            server.fetcher(max_bytes=1000)(server.url("/a"))
+        server.answers["/b"] = body(b"x" * 1000)
+        assert len(server.fetcher(max_bytes=1000)(server.url("/b"))) == 1000
+
+    def test_an_unannounced_body_that_is_too_large(self, server: Server) -> None:
+        """A body without a length is cut off at the limit."""
+
+        def endless(handler: BaseHTTPRequestHandler) -> None:
+            handler.send_response(200)
+            handler.send_header("Connection", "close")
+            handler.end_headers()
+            while True:
+                handler.wfile.write(b"x" * 10_000)
+
+        server.answers["/a"] = endless
+        with pytest.raises(ImageFetchError, match="larger than 100000 bytes"):
+            server.fetcher(max_bytes=100_000)(server.url("/a"))
+
+    def test_a_packed_body_is_refused(self, server: Server) -> None:
+        """A compressed body, which could unpack to any size, is refused: none was asked for."""
+        server.answers["/a"] = body(gzip.compress(b"x" * 100_000), Content_Encoding="gzip")
+        with pytest.raises(ImageFetchError, match="gzip-encoded"):
+            server.fetcher()(server.url("/a"))
+
+    def test_a_slow_answer(self, server: Server) -> None:
+        """A server that says nothing is given up on."""
+        server.answers["/a"] = lambda handler: time.sleep(1.0)
+        started = time.monotonic()
+        with pytest.raises(ImageFetchError, match=r"did not arrive within 0\.2 s"):
+            server.fetcher(timeout=0.2)(server.url("/a"))
+        assert time.monotonic() - started < 0.9
+
+    def test_a_dripping_answer(self, server: Server) -> None:
+        """The limit is on the whole fetch: a body that comes drop by drop does not escape it."""
+
+        def drip(handler: BaseHTTPRequestHandler) -> None:
+            handler.send_response(200)
+            handler.send_header("Content-Length", "100")
+            handler.end_headers()
+            for _ in range(100):
+                handler.wfile.write(b"x")
+                handler.wfile.flush()
+                time.sleep(0.05)
+
+        server.answers["/a"] = drip
+        with pytest.raises(ImageFetchError, match=r"did not arrive within 0\.3 s"):
+            server.fetcher(timeout=0.3)(server.url("/a"))
+
+    def test_a_closed_port(self) -> None:
+        """A refused connection is an error with words."""
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        fetch = ImageUrlFetcher(resolver=lambda *_: [LOCAL], permits=lambda _: True)
+        with pytest.raises(ImageFetchError, match="the connection failed: "):
+            fetch(f"http://pictures.example:{port}/a.png")
+
+    def test_https_does_not_fall_back_to_http(self) -> None:
+        """A redirect from https to http is refused."""
+        from workflows.image_sources import _checked_target
+
+        target = _checked_target("https://pictures.example/a")
+        with pytest.raises(ImageFetchError, match="redirects from https to an unprotected"):
+            target.redirected("http://pictures.example/b")
+        assert target.redirected("/b") == "https://pictures.example/b"
+
+    def test_names_beyond_ascii(self) -> None:
+        """A host name in other letters is asked for in its ASCII form, IPv6 hosts in brackets."""
+        from workflows.image_sources import _checked_target
+
+        assert _checked_target("https://bücher.example/").host_header == "xn--bcher-kva.example"
+        target = _checked_target("http://[2001:db8::1]:8080/a?b#c")
+        assert target.host_header == "[2001:db8::1]:8080"
+        assert target.url_at(ipaddress.ip_address("2001:db8::1")) == (
+            "http://[2001:db8::1]:8080/a?b"
+        )
