@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from blocks.transformations.prediction_kinds import DETECTIONS_KINDS
+from blocks.kinds.prediction_kinds import DETECTIONS_KINDS
 from execution_engine.block_api import (
     Batch,
     BlockResult,

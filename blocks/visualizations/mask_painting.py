@@ -7,7 +7,7 @@ many times slower for large images with many masks. Boxes and lines are not draw
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import cv2
 import numpy as np
@@ -48,7 +48,7 @@ def mask_crop(masks: CompactMask, row: int) -> tuple[NDArray[np.bool_], tuple[in
 
 
 def _largest_first(areas: NDArray[np.integer]) -> list[int]:
-    return np.flip(np.argsort(areas, kind="stable")).tolist()  # type: ignore[no-any-return]
+    return np.flip(np.argsort(areas, kind="stable")).tolist()
 
 
 def covered_area(detections: sv.Detections, image_size: Size) -> NDArray[np.uint8]:
@@ -73,7 +73,7 @@ def covered_area(detections: sv.Detections, image_size: Size) -> NDArray[np.uint
     return area
 
 
-def clipped_boxes(boxes: NDArray[np.floating], image_size: Size) -> list[tuple[int, ...]]:
+def clipped_boxes(boxes: NDArray[Any], image_size: Size) -> list[tuple[int, ...]]:
     """Boxes (x0, y0, x1, y1) as whole pixels inside the image; the ends are exclusive."""
     height, width = image_size
     clipped = np.clip(np.asarray(boxes), 0, np.array([width, height, width, height]))
@@ -106,7 +106,8 @@ def _coloured(labels: Labels, table: NDArray[np.uint8]) -> NDArray[np.uint8]:
         return table[labels]
     full = np.zeros((256, 3), np.uint8)
     full[: len(table)] = table[:256]
-    return cv2.merge([cv2.LUT(labels, full[:, channel]) for channel in range(3)])
+    channels = [cv2.LUT(labels, full[:, channel]) for channel in range(3)]
+    return cv2.merge(channels)  # type: ignore[return-value]
 
 
 def _bands(height: int) -> Iterator[slice]:
@@ -163,9 +164,9 @@ def paint_halos(
     labels = mask_labels(masks, numbers + 1, size)[area]
     glow = np.zeros((*labels.shape, 3), np.uint8)
     blend_labels(glow, labels, colours[used], 1.0)
-    glow = cv2.blur(glow, (kernel_size, kernel_size))
-    glow[labels > 0] = 0
+    glow[:] = cv2.blur(glow, (kernel_size, kernel_size))
     brightness = cv2.cvtColor(glow, cv2.COLOR_BGR2GRAY)
+    np.copyto(brightness, 0, where=labels > 0)
     brightest = int(brightness.max())
     if brightest == 0:
         return
@@ -173,14 +174,7 @@ def paint_halos(
     for rows in _bands(target.shape[0]):
         if brightness[rows].any():
             share = brightness[rows].astype(np.float32) * np.float32(opacity / brightest)
-            _mix(target[rows], glow[rows], share)
-
-
-def _mix(pixels: NDArray[np.uint8], colours: NDArray[np.uint8], share: NDArray[np.float32]) -> None:
-    own = cv2.merge([share] * 3)
-    mixed = pixels + (colours.astype(np.float32) - pixels) * own
-    np.rint(mixed, out=mixed)
-    pixels[:] = mixed
+            target[rows] = cv2.blendLinear(target[rows], glow[rows], 1 - share, share)
 
 
 def _area_of(masks: CompactMask, margin: int, image_size: Size) -> tuple[slice, slice] | None:
@@ -193,7 +187,7 @@ def _area_of(masks: CompactMask, margin: int, image_size: Size) -> tuple[slice, 
     return slice(y0, min(y1, image_size[0])), slice(x0, min(x1, image_size[1]))
 
 
-def masks_of_boxes(boxes: NDArray[np.floating], image_size: Size) -> CompactMask:
+def masks_of_boxes(boxes: NDArray[Any], image_size: Size) -> CompactMask:
     """A mask that fills each box as far as it lies in the image; both ends belong to it."""
     from blocks.kinds.detections.polygons import polygon_crop
     from blocks.kinds.detections.rle import compact_from_runs

@@ -74,6 +74,10 @@ class RowColours:
         count = len(self.colours)
         return np.where(ids < 0, count, ids % count)
 
+    def colour_of_id(self, number: int) -> Bgr:
+        """The colour of a class, track or place in a list; grey for negative ids."""
+        return NO_COLOUR if number < 0 else self.colours[number % len(self.colours)]
+
     @property
     def with_grey(self) -> NDArray[np.uint8]:
         """(k + 1, 3) BGR: the colours, then the one of negative ids."""

@@ -125,7 +125,7 @@ def _add_wrong(
     if missing:
         message = f"Step '{step.name}': '{place}' is missing."
     else:
-        expectations = list(dict.fromkeys(_expected(detail, field) for detail in chosen))
+        expectations = list(dict.fromkeys(expectation(detail, field) for detail in chosen))
         message = (
             f"Step '{step.name}': '{place}' must be {' or '.join(expectations)}, "
             f"got {describe(got)}."
@@ -186,7 +186,21 @@ def _reference_hint(field: FieldSpec, got: str, inside: bool) -> str | None:
     return hint
 
 
-def _expected(detail: Mapping[str, Any], field: FieldSpec | None) -> str:
+def literal_expectations(error: ValidationError) -> str:
+    """What a field would take as a value, in words; references, which have been followed, left
+    out.
+    """
+    details = error.errors(include_url=False)
+    literal = [
+        detail for detail in details if detail.get("ctx", {}).get("pattern") not in _REFERENCE_FORMS
+    ]
+    literal = [detail for detail in literal if detail["loc"][-1:] != ("constrained-str",)]
+    words = dict.fromkeys(expectation(detail, None) for detail in literal or details)
+    return " or ".join(words)
+
+
+def expectation(detail: Mapping[str, Any], field: FieldSpec | None) -> str:
+    """What pydantic expected at one place, in words."""
     kind = str(detail["type"])
     context = detail.get("ctx", {})
     if kind == "string_type" and field is not None and field.references:

@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from execution_engine.compiler.validation_messages import literal_expectations
 from execution_engine.definition.parser import describe
 from execution_engine.errors import RuntimeInputError
 from execution_engine.executor.axes import Axis
@@ -55,14 +56,10 @@ def check_parameters(plan: Plan, state: RunState) -> None:
             scratch.__pydantic_validator__.validate_assignment(scratch, item.field, value)
         except ValidationError as error:
             declared = item.parameter
-            wanted = "; ".join(
-                dict.fromkeys(str(detail["msg"]) for detail in error.errors(include_url=False))
-            )
             missing = " (it was not given and has no default)" if value is None else ""
             raise RuntimeInputError(
                 f"Parameter '{declared.name}' is {describe(value)}{missing}, which '{item.field}' "
-                "of step "
-                f"'{item.step}' does not take: {wanted}.",
+                f"of step '{item.step}' does not take: it takes {literal_expectations(error)}.",
                 context=_VALIDATION,
                 inner_error=error,
             ) from error

@@ -70,7 +70,7 @@ def plugin_from_module(name: str) -> Plugin:
     """
     try:
         module = importlib.import_module(name)
-    except ImportError as error:
+    except Exception as error:  # whatever a module raises, the plug-in cannot be used
         raise PluginLoadingError(
             f"{PLUGINS_VARIABLE} names the module '{name}', which cannot be imported: {error}",
             inner_error=error,
@@ -79,11 +79,17 @@ def plugin_from_module(name: str) -> Plugin:
     if not callable(load_blocks):
         raise PluginInterfaceError(f"Plug-in module '{name}' has no function load_blocks().")
     load_kinds: Callable[[], Sequence[Any]] = getattr(module, "load_kinds", list)
+    try:
+        blocks, kinds = tuple(load_blocks()), tuple(load_kinds())
+    except Exception as error:
+        raise PluginLoadingError(
+            f"Plug-in module '{name}' cannot list its blocks and kinds: {error}", inner_error=error
+        ) from error
     return Plugin(
         source=getattr(module, "BLOCKS_SOURCE", name),
         distribution=name,
-        blocks=tuple(load_blocks()),
-        kinds=tuple(load_kinds()),
+        blocks=blocks,
+        kinds=kinds,
         codecs=lambda: _module_codecs(module),
         initializers=dict(getattr(module, "REGISTERED_INITIALIZERS", {})),
     )

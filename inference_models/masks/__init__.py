@@ -18,7 +18,7 @@ from inference_models.masks.polygons import (
     masks_from_polygons,
 )
 from inference_models.masks.resize import masks_from_logits, masks_from_prototypes
-from inference_models.masks.rle import decode_rle, encode_masks
+from inference_models.masks.rle import decode_rle, decode_rle_on_any_grid, encode_masks
 from inference_models.masks.tensor import masks_from_tensor, masks_to_tensor
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "boundaries",
     "boundary_iou",
     "decode_rle",
+    "decode_rle_on_any_grid",
     "encode_masks",
     "intersection_areas",
     "largest_polygons",

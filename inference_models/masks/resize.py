@@ -180,9 +180,12 @@ class _Resizer:
                 self._interpolate_x(patch, columns[start:stop])
         self._require_finite(columns, block)
 
-        # Every column begins and ends at or below the threshold, so no change lies between two
-        # columns.
+        # Every column begins and ends at or below the threshold, so no change lies between two.
         above = columns > self._threshold
+        if self._threshold != 0:
+            # Weights add up to 1 but for rounding, which may lift equal values above the threshold.
+            for (_, patch), start, stop in zip(block, bounds[:-1], bounds[1:], strict=True):
+                above[start:stop].reshape(-1, len(patch.values))[:, [0, -1]] = False
         changes = np.flatnonzero(above[1:] != above[:-1])
         before, after, rising = columns[changes], columns[changes + 1], above[changes + 1]
         owner = np.repeat(np.arange(len(block)), np.diff(np.searchsorted(changes, offsets)))

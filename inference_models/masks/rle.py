@@ -52,8 +52,8 @@ def mask_counts(
     owner = mask_of_runs(masks.splits)
     # Half the bytes, nearly half the time, wherever positions fit.
     steps = np.array(height, np.int32 if height * width < 1 << 31 else np.int64)
-    corners = masks.boxes[:, 0] * steps + masks.boxes[:, 1]
-    starts = corners[owner] + masks.runs[0] * steps + masks.runs[1]
+    corners = np.multiply(masks.boxes[:, 0], steps) + masks.boxes[:, 1]
+    starts = corners[owner] + np.multiply(masks.runs[0], steps) + masks.runs[1]
     stops = starts + (masks.runs[2] - masks.runs[1])
     return _alternate(starts, stops, masks.splits, owner, height * width)
 
@@ -111,6 +111,28 @@ def decode_rle(
         counts = np.concatenate(parts)
     _require_sums(counts, splits, size)
     return _masks_of_counts(counts, splits, size, image_size)
+
+
+def decode_rle_on_any_grid(rles: Sequence[Mapping[str, Any]], image_size: Size) -> InstanceMasks:
+    """Masks from COCO codes that may each name a grid of its own over one image.
+
+    Codes that share a grid keep it; otherwise all masks meet on the image's pixels, by nearest
+    neighbour.
+
+    Args:
+        rles: n codes as `decode_rle` takes them.
+        image_size: the image; the grid, too, when there are no codes.
+
+    Raises:
+        MalformedRLEError: a code is broken; the message numbers it among those of its grid.
+    """
+    grids = [_size_of(rle, index) for index, rle in enumerate(rles)]
+    kinds = sorted(set(grids))
+    if len(kinds) < 2:
+        return decode_rle(rles, image_size, mask_size=kinds[0] if kinds else image_size)
+    rows = [[row for row, grid in enumerate(grids) if grid == kind] for kind in kinds]
+    parts = [decode_rle([rles[row] for row in group], image_size).on_image_grid() for group in rows]
+    return InstanceMasks.concat(parts).select(np.argsort(np.concatenate(rows)))
 
 
 def masks_of_crop_counts(

@@ -51,6 +51,23 @@ class ScoredRows(ColumnRows):
             kept &= np.isin(self.class_name, list(class_names))
         return self.select(kept)
 
+    def moved(self, offset: tuple[int, int], image_size: Size) -> Self:
+        """The same objects on another image, such as the one theirs was cut from.
+
+        Args:
+            offset: (x, y) px of their image's corner on the other image.
+            image_size: (h, w) of the other image. Boxes and points may leave it, masks are cut
+                there; masks on a grid of their own move on the image's pixels.
+        """
+        fields: dict[str, Any] = {"image_size": image_size}
+        for name, repeats in (("xyxy", 2), ("corners", 1), ("xy", 1)):
+            if any(column.name == name for column in self.COLUMNS):
+                fields[name] = _shifted(getattr(self, name), [*offset] * repeats)
+        if hasattr(self, "masks"):
+            masks: InstanceMasks = self.masks
+            fields["masks"] = masks.on_image_grid().moved(offset, image_size)
+        return self.replace(**fields)
+
     @property
     def class_name(self) -> npt.NDArray[np.str_]:
         """Name of each row's class, (n,) text.
@@ -304,6 +321,18 @@ class OrientedDetections(ScoredRows):
         from inference_models.predictions.supervision_bridge import oriented_from_supervision
 
         return oriented_from_supervision(detections, image_size, class_names)
+
+
+def _shifted(points: Any, shift: list[int]) -> Array:
+    """Coordinates plus a shift along the last axis."""
+    if is_tensor(points):
+        import torch
+
+        step = torch.tensor(shift, dtype=points.dtype, device=points.device)
+        moved: Array = points + step
+    else:
+        moved = points + np.array(shift, np.float32)
+    return moved
 
 
 def _namespace(value: Array) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -99,6 +99,13 @@ class KeyPoints(ScoredRows):
         visible = (self.keypoint_confidence > threshold) & ~missing_points(self.xy)
         return self.replace(visible=visible)
 
+    def moved(self, offset: tuple[int, int], image_size: Size) -> Self:
+        """The same skeletons on another image; see `Detections.moved`. Missing points stay
+        missing."""
+        there = ScoredRows.moved(self, offset, image_size)
+        missing = missing_points(self.xy)[..., None]
+        return there.replace(xy=there.xy * ~missing + self.xy * missing)
+
     def point_names(self) -> npt.NDArray[np.object_]:
         """Name of every point, (n, k) text in an object array; "" for slots that the class does not
         use."""
@@ -140,11 +147,10 @@ class KeyPoints(ScoredRows):
         return keypoints_from_supervision(key_points, image_size, class_names, keypoint_names)
 
 
-def missing_points(xy: Array) -> Array:
+def missing_points(xy: Any) -> Any:
     """Which points (..., 2) are missing: not a number, or exactly (0, 0)."""
     if is_tensor(xy):
         import torch
 
-        missing: Array = ~torch.isfinite(xy).all(-1) | (xy == 0).all(-1)
-        return missing
+        return ~torch.isfinite(xy).all(-1) | (xy == 0).all(-1)
     return ~np.isfinite(xy).all(-1) | (np.asarray(xy) == 0).all(-1)

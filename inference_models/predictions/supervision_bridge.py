@@ -14,7 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from inference_models.masks.carrier import InstanceMasks, Size
-from inference_models.masks.rle import crop_counts, decode_rle, encode_masks, masks_of_crop_counts
+from inference_models.masks.rle import (
+    crop_counts,
+    decode_rle_on_any_grid,
+    encode_masks,
+    masks_of_crop_counts,
+)
 from inference_models.predictions.columns import PredictionError, as_array
 from inference_models.predictions.detections import (
     Detections,
@@ -87,7 +92,7 @@ def instances_from_supervision(
 
     Args:
         detections: rows with masks or codes; codes may be on a grid of their own, which the masks
-            then keep.
+            then keep if it is the same for all.
         image_size: (h, w) of the image; needed where only codes tell of masks, as their size names
             their own grid.
         class_names: as in `detections_from_supervision`.
@@ -105,7 +110,7 @@ def instances_from_supervision(
         if masks.mask_size != size:
             raise PredictionError(f"masks of size {masks.mask_size} do not cover the image, {size}")
     elif codes is not None and len(codes):
-        masks = decode_rle(list(codes), size)
+        masks = decode_rle_on_any_grid(list(codes), size)
     elif len(detections) == 0:
         masks = InstanceMasks.empty(size)
     else:
@@ -187,7 +192,7 @@ def keypoints_from_supervision(
     visible = key_points.visible
     if visible is None:
         visible = ~as_array(missing_points(xy))
-    data = dict(key_points.data)
+    data: dict[str, Any] = dict(key_points.data)
     boxes = data.pop("xyxy", None)
     if class_names is not None:
         data.pop(CLASS_NAME, None)

@@ -1,4 +1,4 @@
-"""The JSON Schema of definitions: what it takes, what it refuses, what it leaves to the compiler."""
+"""The JSON Schema of definitions: what it takes, refuses, and leaves to the compiler."""
 
 from __future__ import annotations
 

@@ -43,6 +43,7 @@ class Server:
 
         self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.http.daemon_threads = True
+        self.http.handle_error = lambda *_: None  # clients that leave early, as some tests want
         self.port = self.http.server_address[1]
         threading.Thread(target=self.http.serve_forever, args=(0.01,), daemon=True).start()
 

@@ -26,11 +26,15 @@ HEAVY = (
 
 def measure(code: str) -> dict[str, Any]:
     """Runs code in a fresh interpreter: which of `HEAVY` it loaded and its peak memory."""
-    script = (
-        f"{code}\nimport json, resource, sys\n"
-        f"print(json.dumps({{'heavy': [m for m in {HEAVY!r} if m in sys.modules],"
-        "'megabytes': resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}))"
-    )
+    script = f"""
+{code}
+import json, re, sys
+from pathlib import Path
+status = Path("/proc/self/status")
+peak = re.search(r"VmHWM:\\s*(\\d+)", status.read_text()) if status.exists() else None
+heavy = [name for name in {HEAVY!r} if name in sys.modules]
+print(json.dumps({{"heavy": heavy, "megabytes": int(peak[1]) / 1024 if peak else None}}))
+"""
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
@@ -50,7 +54,8 @@ class TestImport:
         """
         answer = measure(f"from workflows import *\ncompile_workflow({blur_definition!r})")
         assert set(answer["heavy"]) <= {"pydantic_settings"}
-        assert answer["megabytes"] <= 120
+        # Where the system does not tell the peak of one process, only the libraries are checked.
+        assert answer["megabytes"] is None or answer["megabytes"] <= 120
 
     def test_names(self) -> None:
         """Every public name can be had, is listed, and an unknown one is refused by name."""

@@ -59,8 +59,8 @@ class TestCheck:
     def test_an_unknown_type_names_the_nearest(
         self, session: Session, blur_definition: dict[str, Any]
     ) -> None:
-        """One error with step, place, type, a code, and at most the three nearest types instead of a
-        dump of all (roboflow/inference#603).
+        """One error with step, place, type, a code, and at most the three nearest types instead of
+        a dump of all (roboflow/inference#603).
         """
         blur_definition["steps"].append({"type": "CSVSink", "name": "save"})
         (problem,) = Workflow(blur_definition, session=session).check()
@@ -295,7 +295,7 @@ class TestDescribe:
             "       runs for each element\n"
             "   2. tiles: Image Slicer (roboflow_core/image_slicer@v2)\n"
             "       image <- $steps.blur.image\n"
-            "       gives slices, crops\n"
+            "       gives slices\n"
             "       runs for each element\n"
             "   3. gray: Image Convert Grayscale (roboflow_core/convert_grayscale@v1)\n"
             "       image <- $steps.tiles.slices\n"

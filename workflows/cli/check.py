@@ -30,7 +30,9 @@ def check_command(path: Path, strict: bool, as_json: bool) -> int:
         elif problems:
             write(problems_text(path.name, problems))
         else:
-            interface = workflow.interface()
-            counts = f"{len(interface.inputs)} inputs, {len(workflow.definition['steps'])} steps, "
-            write(f"{path.name}: ok ({counts}{len(interface.outputs)} outputs)")
+            parts = []
+            for key in ("inputs", "steps", "outputs"):
+                count = len(workflow.definition[key])
+                parts.append(f"{count} {key.removesuffix('s') if count == 1 else key}")
+            write(f"{path.name}: ok ({', '.join(parts)})")
     return PROBLEM if problems else OK

@@ -2,19 +2,18 @@
 
 Method: edges that close a circle are turned round, nodes go to the layer after their deepest
 source, long lines pass through bends in the layers between (lines from one source share them),
-order within a layer by barycentres (Sugiyama, Tagawa, Toda 1981), and places by least squares that
-keep the order (pool adjacent violators).
+order within a layer by barycentres (Sugiyama, Tagawa, Toda 1981); `columns` finds the places.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import NamedTuple
 
+from workflows.drawing.columns import assign_columns
+
 _ORDER_SWEEPS = 12
-_PLACE_SWEEPS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +92,22 @@ def lay_out(
     for number, place in enumerate(places):
         layers[place.layer].append(number)
     _order(layers, places)
-    _spread(layers, places, column_gap)
+    count = len(widths)
+    columns = assign_columns(
+        layers,
+        [place.above for place in places],
+        [place.below for place in places],
+        [place.width for place in places],
+        frozenset(range(count, len(places))),
+        column_gap,
+    )
+    for x, place in zip(columns, places, strict=True):
+        place.x = x
     left = min((place.x - place.width / 2 for place in places), default=0.0)
     right = max((place.x + place.width / 2 for place in places), default=0.0)
     for place in places:
         place.x -= left
     pitch = height + row_gap
-    count = len(widths)
     lines = []
     for link, carried in links.items():
         end = link.upper if link.turned else link.lower
@@ -257,45 +265,3 @@ def _crossings(layers: list[list[int]], places: list[_Place], rank: dict[int, in
                     index += index & -index
                 seen += 1
     return total
-
-
-def _spread(layers: list[list[int]], places: list[_Place], gap: float) -> None:
-    """Gives every place an x near those it is linked to, without overlaps in a layer."""
-    for layer in layers:
-        x = 0.0
-        for number in layer:
-            x += places[number].width / 2
-            places[number].x = x
-            x += places[number].width / 2 + gap
-    for sweep in range(_PLACE_SWEEPS):
-        downward = sweep % 2 == 0
-        for layer in layers if downward else reversed(layers):
-            wishes = []
-            for number in layer:
-                place = places[number]
-                near = place.above if downward else place.below
-                wishes.append(
-                    sum(places[other].x for other in near) / len(near) if near else place.x
-                )
-            offsets = [0.0]
-            for left, right in pairwise(layer):
-                step = (places[left].width + places[right].width) / 2 + gap
-                offsets.append(offsets[-1] + step)
-            settled = _increasing(
-                [wish - offset for wish, offset in zip(wishes, offsets, strict=False)]
-            )
-            for number, value, offset in zip(layer, settled, offsets, strict=False):
-                places[number].x = value + offset
-
-
-def _increasing(wishes: Sequence[float]) -> list[float]:
-    """The non-decreasing sequence nearest to `wishes` in least squares."""
-    blocks: list[tuple[float, int]] = []
-    for wish in wishes:
-        mean, size = wish, 1
-        while blocks and blocks[-1][0] > mean:
-            other, count = blocks.pop()
-            mean = (mean * size + other * count) / (size + count)
-            size += count
-        blocks.append((mean, size))
-    return [mean for mean, size in blocks for _ in range(size)]

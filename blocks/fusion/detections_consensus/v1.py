@@ -9,6 +9,7 @@ from pydantic import AliasChoices, ConfigDict, Field, NonNegativeInt, PositiveIn
 from blocks.fusion.detections_consensus.consensus import consensus
 from blocks.fusion.detections_consensus.merging import Aggregation, Aggregations, MaskAggregation
 from blocks.fusion.detections_consensus.presence import presence
+from blocks.kinds.prediction_kinds import DETECTIONS_KINDS
 from execution_engine.block_api import (
     Batch,
     BlockResult,
@@ -23,7 +24,6 @@ from execution_engine.kinds.catalogue import (
     FLOAT_ZERO_TO_ONE_KIND,
     INSTANCE_SEGMENTATION_PREDICTION_KIND,
     INTEGER_KIND,
-    KEYPOINT_DETECTION_PREDICTION_KIND,
     LIST_OF_VALUES_KIND,
     OBJECT_DETECTION_PREDICTION_KIND,
 )
@@ -50,15 +50,7 @@ class DetectionsConsensusManifest(WorkflowBlockManifest):
         }
     )
     type: Literal["roboflow_core/detections_consensus@v1", "DetectionsConsensus"]
-    predictions_batches: list[
-        Selector(
-            kind=[
-                OBJECT_DETECTION_PREDICTION_KIND,
-                INSTANCE_SEGMENTATION_PREDICTION_KIND,
-                KEYPOINT_DETECTION_PREDICTION_KIND,
-            ]
-        )
-    ] = Field(
+    predictions_batches: list[Selector(kind=[*DETECTIONS_KINDS])] = Field(
         min_length=1,
         title="Predictions",
         description="Predictions of the models, all made on the same image.",

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import AliasChoices, ConfigDict, Field
 
+from blocks.kinds.prediction_kinds import DETECTIONS_KINDS
 from blocks.transformations.detection_offset.family import Units, enlarged
-from blocks.transformations.prediction_kinds import DETECTIONS_KINDS
 from execution_engine.block_api import (
     Batch,
     BlockResult,

@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field
 from blocks.kinds.detections import keys
 from blocks.kinds.detections.boxes import bounds
 from blocks.kinds.detections.lineage import detection_ids, image_level_values, repeated
-from blocks.transformations.prediction_kinds import DETECTIONS_KINDS
+from blocks.kinds.prediction_kinds import DETECTIONS_KINDS
 from execution_engine.block_api import (
     BlockResult,
     OutputDefinition,

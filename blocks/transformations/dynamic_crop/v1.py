@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import AliasChoices, ConfigDict, Field
 
 from blocks.kinds.detections.same_image import require_made_on
+from blocks.kinds.prediction_kinds import DETECTIONS_KINDS
 from blocks.transformations.dynamic_crop.background import background_bgr
 from blocks.transformations.dynamic_crop.cropping import cut_out
-from blocks.transformations.prediction_kinds import DETECTIONS_KINDS
 from execution_engine.block_api import (
     Batch,
     BlockResult,

@@ -11,7 +11,7 @@ from pydantic import ConfigDict, Field
 
 from blocks.kinds.detections import keys
 from blocks.kinds.detections.columns import select
-from blocks.transformations.prediction_kinds import DETECTIONS_KINDS
+from blocks.kinds.prediction_kinds import DETECTIONS_KINDS
 from execution_engine.block_api import (
     Batch,
     BlockResult,

@@ -13,6 +13,8 @@ from inference_models.errors import InvalidModelInitParameterError, nearest_name
 
 DetectorTask = Literal["detect", "segment", "oriented", "pose"]
 TASKS: tuple[DetectorTask, ...] = get_args(DetectorTask)
+BranchName = Literal["one_to_one", "one_to_many"]
+BRANCHES: tuple[BranchName, ...] = get_args(BranchName)
 
 # Downsampling of the three levels the head works on; inputs are multiples of the last.
 STRIDES = (8, 16, 32)

@@ -1,4 +1,4 @@
-"""`NativeDetector`, the network that is trained, and `DeployedDetector`, what of it runs afterwards.
+"""`NativeDetector`, the network that is trained, and `DeployedDetector`, what runs afterwards.
 
 Losses, targets and decoding have their own modules. A training step needs from here only
 `NativeDetector(config)`, its call in training mode, and `RawOutputs`.
@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
-from typing import Literal
 
+import torch
 from torch import Tensor, nn
 
 from inference_models.errors import ModelInputError
 from inference_models.families.native.anchors import Anchors, make_anchors
 from inference_models.families.native.backbone import Backbone
 from inference_models.families.native.blocks import ConvNorm
-from inference_models.families.native.config import INPUT_MULTIPLE, STRIDES, DetectorConfig
+from inference_models.families.native.config import (
+    INPUT_MULTIPLE,
+    STRIDES,
+    BranchName,
+    DetectorConfig,
+)
 from inference_models.families.native.head import PRIOR_SCORE, Branch, BranchOutputs, DualHead
 from inference_models.families.native.neck import Neck
 from inference_models.families.native.prototypes import PrototypeHead, SemanticHead
-
-BranchName = Literal["one_to_one", "one_to_many"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,4 +187,6 @@ def require_image_shape(images: Tensor, config: DetectorConfig) -> None:
 
 def _anchors_of(maps: tuple[Tensor, Tensor, Tensor]) -> Anchors:
     sizes = [(int(values.shape[2]), int(values.shape[3])) for values in maps]
-    return make_anchors(sizes, STRIDES, maps[0].dtype, maps[0].device)
+    # Under mixed precision the maps are half precision, in which large coordinates do not fit.
+    dtype = torch.promote_types(maps[0].dtype, torch.float32)
+    return make_anchors(sizes, STRIDES, dtype, maps[0].device)

@@ -9,14 +9,20 @@ import torch
 from torch import Tensor, nn
 
 from inference_models.errors import InvalidModelInitParameterError
-from inference_models.families.native.anchors import distances_to_boxes, offsets_to_points
+from inference_models.families.native.anchors import distances_to_boxes
+from inference_models.families.native.config import BranchName
 from inference_models.families.native.decoding.selection import (
     MAX_ROWS,
+    decode_keypoints,
     keypoint_rows,
     select_top_k,
     take_anchors,
 )
-from inference_models.families.native.detector import DeployedDetector, DeployedOutputs
+from inference_models.families.native.detector import (
+    DeployedDetector,
+    DeployedOutputs,
+    NativeDetector,
+)
 
 RowForm = Literal["final", "dense"]
 OUTPUT_NAMES = ("predictions", "prototypes")
@@ -82,13 +88,18 @@ class InferenceGraph(nn.Module):
         return torch.cat(parts, -1) if len(parts) > 1 else parts[0]
 
 
+def inference_graph(model: NativeDetector, branch: BranchName) -> InferenceGraph:
+    """The graph that runs one branch of a trained detector; the detector stays as it is."""
+    rows: RowForm = "final" if branch == "one_to_one" else "dense"
+    return InferenceGraph(model.fuse(branch), rows).eval()
+
+
 def _dense(outputs: DeployedOutputs) -> Tensor:
     branch, anchors = outputs.branch, outputs.anchors
     parts = [distances_to_boxes(branch.distances, anchors), branch.class_logits.sigmoid()]
     if branch.coefficients is not None:
         parts.append(branch.coefficients)
     if branch.keypoints is not None and branch.keypoint_spreads is not None:
-        points = offsets_to_points(branch.keypoints, anchors)
-        confidence = 1 - branch.keypoint_spreads.sigmoid().mean(-1, keepdim=True)
-        parts.append(torch.cat([points, confidence], -1).flatten(2))
+        points = decode_keypoints(branch.keypoints, branch.keypoint_spreads, anchors)
+        parts.append(points.flatten(2))
     return torch.cat(parts, -1)

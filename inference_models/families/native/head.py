@@ -16,6 +16,8 @@ from inference_models.families.native.config import KEYPOINT_VALUES, DetectorCon
 # Score every class starts from, so that the first steps are not spent on unlearning background.
 PRIOR_SCORE = 0.01
 _LEAST_CHANNELS = 16
+# Place of the plain convolution in a stem.
+_LAST = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,9 @@ class Branch(nn.Module):
     def initialise_biases(self, prior: float = PRIOR_SCORE) -> None:
         """Lets every class score start at `prior`."""
         for stem in self.classes:
-            last = stem[-1]
+            last = stem.get_submodule(str(_LAST))
+            assert isinstance(last, nn.Conv2d)
+            assert last.bias is not None
             nn.init.constant_(last.bias, math.log(prior / (1 - prior)))
 
     def forward(self, maps: Sequence[Tensor]) -> BranchOutputs:

@@ -11,13 +11,15 @@ from types import MappingProxyType
 
 from inference_models.errors import ModelImplementationNotFoundError
 from inference_models.families.descriptor import Family, MaskRule
-from inference_models.families.native.config import DetectorTask
+from inference_models.families.native.config import BranchName, DetectorTask
 from inference_models.packages.tasks import Task
 
 # Final rows of the one-to-one branch; every anchor of the one-to-many branch.
 END_TO_END = "native"
 ONE_TO_MANY = "native-one-to-many"
-ARCHITECTURES = (END_TO_END, ONE_TO_MANY)
+BRANCH_OF_ARCHITECTURE: Mapping[str, BranchName] = MappingProxyType(
+    {END_TO_END: "one_to_one", ONE_TO_MANY: "one_to_many"}
+)
 
 # The name of the task of rotated boxes; packages of it load once the tasks of models have it.
 ORIENTED_TASK = "oriented-object-detection"
@@ -53,9 +55,14 @@ def _family(architecture: str, task: Task) -> Family:
 
 NATIVE_FAMILIES: tuple[Family, ...] = tuple(
     _family(architecture, task)
-    for architecture in ARCHITECTURES
+    for architecture in BRANCH_OF_ARCHITECTURE
     for task in (Task.OBJECT_DETECTION, Task.INSTANCE_SEGMENTATION, Task.KEYPOINT_DETECTION)
 )
+
+
+def has_package_task(task: DetectorTask) -> bool:
+    """Whether packages can declare a task."""
+    return _TASK_NAMES[task] in set(Task)
 
 
 def package_task(task: DetectorTask) -> Task:
@@ -65,7 +72,7 @@ def package_task(task: DetectorTask) -> Task:
         ModelImplementationNotFoundError: packages cannot declare this task.
     """
     name = _TASK_NAMES[task]
-    if name not in set(Task):
+    if not has_package_task(task):
         raise ModelImplementationNotFoundError(
             f'no package can hold a native detector of the task "{task}": models have no task '
             f'"{name}", they have {", ".join(Task)}'

@@ -14,8 +14,8 @@ from inference_models.errors import (
     ModelRuntimeError,
 )
 from inference_models.families.native.config import DetectorConfig
-from inference_models.families.native.graphs import InferenceGraph
-from inference_models.families.native.table import ARCHITECTURES, END_TO_END, package_task
+from inference_models.families.native.graphs import inference_graph
+from inference_models.families.native.table import BRANCH_OF_ARCHITECTURE, package_task
 from inference_models.families.native.weights import load_detector
 from inference_models.packages.package import ModelPackage
 
@@ -35,9 +35,10 @@ class NativeTorchBackend:
     """
 
     def __init__(self, package: ModelPackage, options: BackendOptions) -> None:
-        if package.architecture not in ARCHITECTURES:
+        branch = BRANCH_OF_ARCHITECTURE.get(package.architecture)
+        if branch is None:
             raise ModelImplementationNotFoundError(
-                f"{package.location}: the torch backend runs {', '.join(ARCHITECTURES)}, "
+                f"{package.location}: the torch backend runs {', '.join(BRANCH_OF_ARCHITECTURE)}, "
                 f'got "{package.architecture}"'
             )
         if options.device != "cpu" and not torch.cuda.is_available():
@@ -45,12 +46,10 @@ class NativeTorchBackend:
                 f'the device "{options.device}" is not available: torch {torch.__version__} '
                 "finds no CUDA device"
             )
-        final = package.architecture == END_TO_END
-        branch = "one_to_one" if final else "one_to_many"
         detector = load_detector(package.weights, branches=(branch,))
         _require_described(detector.config, package)
-        graph = InferenceGraph(detector.fuse(branch), "final" if final else "dense")
-        self._graph = graph.eval().to(options.device)
+        graph = inference_graph(detector, branch).to(options.device)
+        self._graph = graph
         self._device = options.device
         self._weights = package.weights
         network = package.inference.network_input

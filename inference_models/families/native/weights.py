@@ -21,12 +21,11 @@ from inference_models.errors import (
     InvalidModelInitParameterError,
     ModelNotFoundError,
 )
-from inference_models.families.native.config import DetectorConfig
-from inference_models.families.native.detector import BranchName, NativeDetector
+from inference_models.families.native.config import BRANCHES, BranchName, DetectorConfig
+from inference_models.families.native.detector import NativeDetector
 
 FORMAT = "weftlens-native-detector"
 _FORMAT_VERSION = "1"
-_BRANCHES: tuple[BranchName, ...] = ("one_to_many", "one_to_one")
 # Parts that only training has a use for.
 _TRAINING_PARTS = ("semantic.",)
 
@@ -36,7 +35,7 @@ def save_weights(
     path: Path,
     *,
     dtype: Literal["float32", "float16"] = "float32",
-    branches: Iterable[BranchName] = _BRANCHES,
+    branches: Iterable[BranchName] = BRANCHES,
     state: Mapping[str, Tensor] | None = None,
 ) -> None:
     """Writes a detector's weights and configuration.
@@ -59,11 +58,11 @@ def save_weights(
     own = model.state_dict()
     values = own if state is None else dict(state)
     _require_same_tensors(own, values)
-    if not kept or not set(kept) <= set(_BRANCHES):
+    if not kept or not set(kept) <= set(BRANCHES):
         raise InvalidModelInitParameterError(
-            f"branches must be one or both of {', '.join(_BRANCHES)}, got {list(kept)}"
+            f"branches must be one or both of {', '.join(BRANCHES)}, got {list(kept)}"
         )
-    left_out = tuple(f"head.{branch}." for branch in _BRANCHES if branch not in kept)
+    left_out = tuple(f"head.{branch}." for branch in BRANCHES if branch not in kept)
     if left_out:
         left_out += _TRAINING_PARTS
     matrix_dtype = torch.float16 if dtype == "float16" else torch.float32
@@ -76,7 +75,7 @@ def save_weights(
         "format": FORMAT,
         "format_version": _FORMAT_VERSION,
         "config": model.config.to_json(),
-        "branches": ",".join(branch for branch in _BRANCHES if branch in kept),
+        "branches": ",".join(branch for branch in BRANCHES if branch in kept),
     }
     path.parent.mkdir(parents=True, exist_ok=True)
     save_file(tensors, str(path), metadata)
@@ -107,8 +106,8 @@ def load_detector(path: Path, *, branches: Iterable[BranchName] | None = None) -
         ModelNotFoundError: there is no such file.
         CorruptedModelPackageError: the file holds no native detector, or not all of its weights.
     """
-    needed = _BRANCHES if branches is None else tuple(branches)
-    optional = tuple(f"head.{branch}." for branch in _BRANCHES if branch not in needed)
+    needed = BRANCHES if branches is None else tuple(branches)
+    optional = tuple(f"head.{branch}." for branch in BRANCHES if branch not in needed)
     if branches is not None:
         optional += _TRAINING_PARTS
     with _opened(path) as file:

@@ -78,6 +78,24 @@ class TestPlanMaskGeometry:
                 (16, 16), inference_size=(64, 64), image_size=(9, 9), pads=(32, 0, 32, 0)
             )
 
+    @pytest.mark.parametrize(
+        ("image", "offset", "factor", "expected"),
+        [(21, 7, 0.5, 23), (21, 15, 0.5, 39), (26, 14, 0.25, 33), (30, 10, 0.75, 29)],
+    )
+    def test_canvas_is_not_a_pixel_short(
+        self, image: int, offset: int, factor: float, expected: int
+    ) -> None:
+        """Where offset and size round up and the canvas down, the canvas grows to hold the grid."""
+        geometry = plan_mask_geometry(
+            (16, 16),
+            inference_size=(64, 64),
+            image_size=(image, image),
+            crop_offset=(offset, offset),
+            crop_size=(image - offset, image - offset),
+            factor=factor,
+        )
+        assert geometry.mask_size == (expected, expected)
+
     @given(
         image=st.tuples(st.integers(1, 4000), st.integers(1, 4000)),
         share=st.tuples(*[st.floats(0, 1)] * 4),

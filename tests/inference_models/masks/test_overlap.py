@@ -125,6 +125,14 @@ class TestBoundaries:
         expected[60:240, 70:330] = False
         np.testing.assert_array_equal(border, expected)
 
+    @pytest.mark.parametrize(("side", "inner"), [(20, 0), (21, 1), (22, 4)])
+    def test_as_wide_as_the_band(self, side: int, inner: int) -> None:
+        """A square twice as wide as the band is all border, one pixel more leaves a middle."""
+        dense = np.zeros((1, 300, 400), np.bool_)
+        dense[0, 50 : 50 + side, 60 : 60 + side] = True
+        border = boundaries(InstanceMasks.from_dense(dense))
+        assert border.areas.tolist() == [side * side - inner]
+
     @pytest.mark.parametrize("ratio", [0, -1, float("nan")])
     def test_bad_ratio(self, ratio: float) -> None:
         """The width is a positive share of the diagonal."""

@@ -21,6 +21,7 @@ from inference_models.masks import (
     masks_from_prototypes,
     plan_mask_geometry,
 )
+from inference_models.masks.taps import axis_taps
 
 TOLERANCE = 1e-5
 
@@ -154,6 +155,35 @@ class TestMasksFromLogits:
         geometry = stretch(grid, image, factor)
         masks = masks_from_logits(logits, geometry, threshold=threshold)
         assert_pixels(masks, full_canvas(logits, geometry), threshold)
+
+    @pytest.mark.parametrize("scale", [1, 3, 5, 7, 13, 24, 45])
+    def test_every_row_in_single_precision(self, scale: int) -> None:
+        """Crossings found by division are those of all rows computed in float32, ties included."""
+        rng = np.random.default_rng(scale)
+        # Whole numbers put exact zeros on output rows, where the strict comparison matters.
+        logits = rng.integers(-3, 4, (40, 11, 9)).astype(np.float32)
+        geometry = stretch((11, 9), (11 * scale, 9 * scale))
+        rows, columns = axis_taps(11, 11 * scale), axis_taps(9, 9 * scale)
+        dense = []
+        for grid in logits:
+            lines = columns.interpolate(np.ascontiguousarray(grid.T), 0, 0, columns.target)
+            values = rows.interpolate(np.ascontiguousarray(lines.T), 0, 0, rows.target)
+            dense.append(values > 0)
+        np.testing.assert_array_equal(masks_from_logits(logits, geometry).to_dense(), dense)
+
+    @pytest.mark.parametrize("threshold", [0.5, -0.7])
+    def test_values_at_the_threshold(self, threshold: float) -> None:
+        """Plateaus exactly at the threshold, which rounding may lift above it, break no mask."""
+        rng = np.random.default_rng(6)
+        logits = np.full((20, 12, 12), threshold, np.float32)
+        logits[rng.random(logits.shape) < 0.1] = threshold + 0.25
+        logits[rng.random(logits.shape) < 0.1] = threshold - 0.25
+        for image in [(97, 101), (61, 59), (13, 200)]:
+            geometry = stretch((12, 12), image)
+            masks = masks_from_logits(logits, geometry, threshold=threshold)
+            assert_pixels(masks, full_canvas(logits, geometry), threshold)
+            assert (masks.runs[2] > masks.runs[1]).all()
+            assert masks.areas.tolist() == masks.to_dense().sum(axis=(1, 2)).tolist()
 
     def test_exact_against_torch(self, record_property: Callable[[str, object], None]) -> None:
         """No pixel differs from torch in float32, but where its value lies next to the

@@ -104,6 +104,8 @@ class TestDecodeRLE:
         expected = np.zeros(20, np.bool_)
         expected[2:6] = True
         np.testing.assert_array_equal(masks.to_dense(), [expected.reshape(5, 4).T] * 2)
+        # No trace is left of the empty run: the runs are those of the bitmap.
+        np.testing.assert_array_equal(masks.runs, InstanceMasks.from_dense(masks.to_dense()).runs)
         merged = {"size": [4, 5], "counts": [2, 4, 14]}
         assert text["counts"].encode() == coco.frPyObjects(merged, 4, 5)["counts"]
 

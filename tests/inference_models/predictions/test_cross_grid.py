@@ -88,6 +88,17 @@ class TestConcat:
         sizes = [tuple(code["size"]) for code in joined.data["rle_mask"]]
         assert sizes == [first.mask_size] * 2 + [second.mask_size] * 2
 
+    def test_codes_of_several_grids(self) -> None:
+        """Rows with codes of different grids only, in any order, have every pixel right on the
+        image."""
+        first, second = predict(0.0), predict(0.5)
+        joined = concat_supervision([first.to_supervision(), second.to_supervision()])
+        joined = joined[np.array([3, 0, 2, 1])]
+        joined.mask = None
+        read = InstanceDetections.from_supervision(joined, image_size=SIZE)
+        expected = np.concatenate([on_image(first), on_image(second)])[[3, 0, 2, 1]]
+        np.testing.assert_array_equal(read.masks.to_dense(), expected)
+
     def test_other_image(self) -> None:
         """Grids of images of different sizes cannot meet."""
         other = InstanceDetections.empty((9, 9))

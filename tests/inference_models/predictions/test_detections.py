@@ -211,6 +211,45 @@ class TestConcat:
             Detections.concat([])
 
 
+class TestMoved:
+    @pytest.mark.parametrize("mask_size", [SIZE, (15, 20)])
+    def test_instances(self, mask_size: tuple[int, int]) -> None:
+        """Boxes and masks move together to the image theirs was cut from, whatever the masks'
+        grid."""
+        made = instances(mask_size=mask_size)
+        moved = made.moved((7, 5), (100, 120))
+        np.testing.assert_allclose(moved.xyxy, made.xyxy + np.array([7, 5, 7, 5]))
+        expected = np.zeros((3, 100, 120), np.bool_)
+        expected[:, 5:65, 7:87] = made.masks.on_image_grid().to_dense()
+        np.testing.assert_array_equal(moved.masks.to_dense(), expected)
+        assert moved.image_size == moved.mask_size == (100, 120)
+
+    def test_oriented(self) -> None:
+        """Corners move."""
+        moved = oriented().moved((-3, 4), (70, 90))
+        np.testing.assert_allclose(moved.corners, oriented().corners + np.array([-3, 4]))
+        assert moved.image_size == (70, 90)
+
+    def test_keypoints(self) -> None:
+        """Points and boxes move, missing points stay missing."""
+        made = keypoints()
+        xy = made.xy.copy()
+        xy[0, 1], xy[1, 0] = 0, np.nan
+        made = made.replace(xy=xy)
+        moved = made.moved((3, 4), (99, 99))
+        assert moved.xy[0, 1].tolist() == [0, 0]
+        assert np.isnan(moved.xy[1, 0]).all()
+        np.testing.assert_allclose(moved.xy[2], xy[2] + [3, 4])
+        np.testing.assert_allclose(moved.xyxy, made.xyxy + np.array([3, 4, 3, 4]))
+
+    @pytest.mark.parametrize("make", EVERY)
+    def test_empty(self, make: Any) -> None:
+        """No rows move as well, and keep their columns."""
+        moved = make()[:0].moved((1, 2), (99, 99))
+        assert (len(moved), moved.image_size) == (0, (99, 99))
+        assert list(moved.columns()) == list(make().columns())
+
+
 class TestBoxesOnMaskGrid:
     def test_scaled_by_axis(self) -> None:
         """Boxes stay in px of the image; on request they come in cells of the masks' grid."""

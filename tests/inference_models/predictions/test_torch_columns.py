@@ -100,6 +100,13 @@ class TestRows:
         assert joined.device == "cpu"
         assert_same(type(made).concat([made, made[1:]]), joined.to_numpy())
 
+    def test_moved(self, kind: str) -> None:
+        """Tensors move like arrays."""
+        made = make(kind)
+        assert_same(
+            made.moved((3, 4), (99, 88)), made.to_torch().moved((3, 4), (99, 88)).to_numpy()
+        )
+
     def test_supervision(self, kind: str) -> None:
         """To supervision it makes no difference where the columns live."""
         made = make(kind)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workflows.drawing.layout import Layout, _increasing, lay_out
+from workflows.drawing.layout import Layout, lay_out
 
 HEIGHT, GAP, ROW = 40.0, 20.0, 30.0
 
@@ -88,8 +88,8 @@ class TestLayOut:
 
     @given(st.data())
     def test_rules_hold_for_any_graph(self, data: st.DataObject) -> None:
-        """Boxes never overlap, lines join neighbouring layers from top to bottom, every edge between
-        different nodes ends in exactly one arrow, and all lies within the size.
+        """Boxes never overlap, lines join neighbouring layers from top to bottom, every edge
+        between different nodes ends in an arrow, and all lies within the size.
         """
         count = data.draw(st.integers(1, 9))
         node = st.integers(0, count - 1)
@@ -102,7 +102,7 @@ class TestLayOut:
             if ya == yb:
                 assert abs(xa - xb) >= (widths[a] + widths[b]) / 2 + GAP - 1e-6
         for width, (x, y) in zip(widths, layout.centres, strict=True):
-            assert -1e-6 <= x - width / 2
+            assert x - width / 2 >= -1e-6
             assert x + width / 2 <= layout.size_wh[0] + 1e-6
             assert y + HEIGHT / 2 <= layout.size_wh[1] + 1e-6
         for line in layout.lines:
@@ -119,24 +119,12 @@ class TestLayOut:
             x, y = layout.centres[edges[number][1]]
             assert (x, y - HEIGHT / 2, False) in ends or (x, y + HEIGHT / 2, True) in ends
 
-    def test_a_large_graph_takes_little_time(self) -> None:
-        """A chain of 400 steps that all use one input is laid out with few bends."""
-        edges = [(node, node + 1) for node in range(400)] + [(0, node) for node in range(2, 400)]
+    def test_long_lines_are_straight(self) -> None:
+        """A chain of 400 steps that all use one input: the chain and the line beside it stay
+        straight, so that the picture is two columns wide.
+        """
+        edges = [(node, node + 1) for node in range(400)] + [(0, node) for node in range(2, 401)]
         layout = place(401, edges)
-        assert len(layout.lines) < 3 * 400
-
-
-class TestIncreasing:
-    @pytest.mark.parametrize(
-        ("wishes", "expected"),
-        [
-            ([], []),
-            ([1, 2, 3], [1, 2, 3]),
-            ([3, 1], [2, 2]),
-            ([1, 5, 3, 4], [1, 4, 4, 4]),
-            ([5, 4, 3], [4, 4, 4]),
-        ],
-    )
-    def test_by_hand(self, wishes: list[float], expected: list[float]) -> None:
-        """The nearest rising sequence averages what falls."""
-        assert _increasing(wishes) == pytest.approx(expected)
+        assert layout.size_wh[0] < 3 * 60
+        bends = {line.start[0] for line in layout.lines if line.start[0] == line.end[0]}
+        assert len(bends) <= 3

@@ -15,8 +15,7 @@ _PAIRS_AT_ONCE = 1 << 16
 
 def rotated_corners(boxes: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
     """(n, 4, 2) corners of (n, 5) boxes, in their own frame (-w,-h), (+w,-h), (+w,+h), (-w,+h)."""
-    boxes = np.asarray(boxes, dtype=np.float64)
-    across, along = _half_axes(boxes)
+    across, along = _half_axes(np.asarray(boxes, dtype=np.float64))
     signs = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]])
     return boxes[:, None, :2] + signs[:, :1] * across[:, None] + signs[:, 1:] * along[:, None]
 

@@ -98,9 +98,6 @@ def take_anchors(values: Tensor, index: Tensor) -> Tensor:
 def keypoint_rows(outputs: BranchOutputs, anchors: Anchors, index: Tensor) -> Tensor:
     """(b, n, k, 3) x, y in px and confidence of the points of chosen anchors; zero for fillers.
 
-    The head says how far a point may be off as a share of the object's box; the confidence is one
-    minus the mean of it along x and y.
-
     Args:
         outputs: answers of a branch for b images, with keypoints.
         anchors: their places.
@@ -108,12 +105,27 @@ def keypoint_rows(outputs: BranchOutputs, anchors: Anchors, index: Tensor) -> Te
     """
     assert outputs.keypoints is not None
     assert outputs.keypoint_spreads is not None
-    offsets = take_anchors(outputs.keypoints, index)
-    points = offsets_to_points(offsets, anchors.take(index.clamp(min=0)))
-    spreads = take_anchors(outputs.keypoint_spreads, index).sigmoid()
-    confidence = 1 - spreads.mean(-1, keepdim=True)
-    values = torch.cat([points, confidence], -1)
+    values = decode_keypoints(
+        take_anchors(outputs.keypoints, index),
+        take_anchors(outputs.keypoint_spreads, index),
+        anchors.take(index.clamp(min=0)),
+    )
     return torch.where((index >= 0)[..., None, None], values, torch.zeros_like(values))
+
+
+def decode_keypoints(offsets: Tensor, spreads: Tensor, anchors: Anchors) -> Tensor:
+    """(..., a, k, 3) x, y in px and confidence of keypoints.
+
+    The head says how far a point may be off as a share of the object's box; the confidence is one
+    minus the mean of it along x and y.
+
+    Args:
+        offsets: (..., a, k, 2) in units of the stride.
+        spreads: (..., a, k, 2) logits of the standard deviations.
+        anchors: the a places.
+    """
+    confidence = 1 - spreads.sigmoid().mean(-1, keepdim=True)
+    return torch.cat([offsets_to_points(offsets, anchors), confidence], -1)
 
 
 def _rows(

@@ -11,6 +11,7 @@ from blocks.kinds.detections import concat_detections
 from blocks.kinds.detections.polygons import compact_from_dense
 from execution_engine.images import WorkflowImageData
 from execution_engine.kinds.codec import CodecRegistry
+from tests.blocks.detection_sets import an_image, dense_masks, rle_masks, some
 
 Make = Callable[..., sv.Detections]
 
@@ -161,6 +162,33 @@ class TestMasks:
         """Rows with and without masks cannot be joined."""
         with pytest.raises(ValueError, match=r"of 2 sets with rows, those at \[1\] have no masks"):
             concat_detections([make(2, mask=ellipse_masks(2, 20, 30)), make(1)])
+
+    def test_rle_and_masks(self, ellipse_masks: Any) -> None:
+        """When one set has RLE all get it, and RLE alone becomes a mask beside masks."""
+        masks = ellipse_masks(3, 20, 30)
+        image = an_image((20, 30))
+        parts = [
+            some([[0, 0, 5, 5]], image, masks=mask[None], form=form)
+            for mask, form in zip(masks, ("rle", "compact", "dense"), strict=True)
+        ]
+        result = concat_detections(parts)
+        assert np.array_equal(dense_masks(result), masks)
+        assert np.array_equal(rle_masks(result), masks)
+
+    def test_rle_stays_on_its_grid(self, ellipse_masks: Any) -> None:
+        """RLE of sets that all have it is not written again."""
+        image = an_image((20, 30))
+        part = some([[0, 0, 5, 5]], image, masks=ellipse_masks(1, 20, 30), form="rle")
+        result = concat_detections([part, part])
+        assert result.mask is None
+        assert result.data["rle_mask"][1] is part.data["rle_mask"][0]
+
+    def test_rle_and_nothing(self) -> None:
+        """RLE does not join with rows without any mask."""
+        image = an_image((20, 30))
+        parts = [some([[0, 0, 5, 5]], image, form=form) for form in ("rle", "none")]
+        with pytest.raises(ValueError, match=r"of 2 sets with rows, those at \[1\] have no masks"):
+            concat_detections(parts)
 
     def test_sizes(self, make: Make, ellipse_masks: Any) -> None:
         """Masks of images of different sizes cannot be joined."""

@@ -1,0 +1,121 @@
+"""Draws where tracked objects have been."""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from pydantic import Field
+
+from blocks.classical_cv.parameters import whole_number
+from blocks.flow_control.video_time import PerVideo
+from blocks.visualizations.anchors import CENTER_OF_MASS, position_of
+from blocks.visualizations.drawable import drawable
+from blocks.visualizations.limits import pixels as whole_pixels
+from blocks.visualizations.manifest import (
+    AnchorName,
+    ColouredDetectionsManifest,
+    WholeNumberFrom0,
+    WholeNumberFrom1,
+    describe,
+)
+from blocks.visualizations.visualization_block import VisualizationBlock, colour_copy, drawn
+from execution_engine.block_api import BlockResult, WorkflowBlockManifest, WorkflowImageData
+
+if TYPE_CHECKING:
+    import supervision as sv
+
+MOST_VIDEOS = 256
+LONGEST_TRACE = 10_000
+
+
+class TraceVisualizationManifest(ColouredDetectionsManifest):
+    model_config = describe(
+        "Trace Visualization",
+        "Draw the paths of tracked objects.",
+        (
+            "Draws a line through the places where each tracked object was in the last frames of "
+            "its video. Needs tracker ids; objects that no track has been confirmed for (id -1) "
+            "have no line."
+        ),
+        ["path", "trail", "tracking", "trajectory"],
+    )
+    type: Literal["roboflow_core/trace_visualization@v1"]
+    position: AnchorName = Field(
+        default="CENTER",
+        title="Position",
+        description="Place of a detection that the line goes through.",
+        examples=["CENTER", "$inputs.position"],
+    )
+    trace_length: WholeNumberFrom1 = Field(
+        default=30,
+        title="Trace Length",
+        description="Number of frames that the line goes back.",
+        examples=[30, "$inputs.trace_length"],
+    )
+    thickness: WholeNumberFrom0 = Field(
+        default=1,
+        title="Thickness",
+        description="Thickness of the line, px.",
+        examples=[1, "$inputs.thickness"],
+    )
+
+
+class TraceVisualizationBlockV1(VisualizationBlock):
+    def __init__(self) -> None:
+        super().__init__()
+        self._traces: PerVideo[sv.TraceAnnotator] = PerVideo(MOST_VIDEOS)
+        self._lock = Lock()
+
+    @classmethod
+    def get_manifest(cls) -> type[WorkflowBlockManifest]:
+        return TraceVisualizationManifest
+
+    def run(
+        self,
+        image: WorkflowImageData,
+        predictions: sv.Detections,
+        copy_image: bool,
+        color_palette: str,
+        palette_size: int,
+        custom_colors: list[str],
+        color_axis: str,
+        position: str,
+        trace_length: int,
+        thickness: int,
+    ) -> BlockResult:
+        """`image`: a BGR copy of the image with the paths up to this frame.
+
+        Raises:
+            ValueError: the detections have no tracker ids.
+        """
+        colours = self.colours(color_palette, palette_size, custom_colors, color_axis)
+        anchor = position_of("position", position)
+        length = whole_number("trace_length", trace_length, 1, LONGEST_TRACE)
+        width = max(1, whole_pixels("thickness", thickness))
+        pixels = colour_copy(image.numpy_image)
+        detections = drawable(predictions, pixels.shape[:2], masks=position == CENTER_OF_MASS)
+        indices: np.ndarray | None = None
+        if len(detections):
+            if detections.tracker_id is None:
+                raise ValueError(
+                    "Field `predictions` must have tracker ids; put a tracker before this step."
+                )
+            indices = colours.indices(detections)
+        with self._lock:
+            annotator = self._annotator_of(image.video_metadata.video_identifier)
+            annotator.color = self._prepared.get(type(colours).palette, colours)
+            annotator.thickness = width
+            annotator.trace.anchor, annotator.trace.max_size = anchor, length
+            annotator.annotate(pixels, detections, custom_color_lookup=indices)
+        return drawn(image, pixels)
+
+    def _annotator_of(self, video: str) -> sv.TraceAnnotator:
+        annotator = self._traces.get(video)
+        if annotator is None:
+            import supervision as sv
+
+            annotator = sv.TraceAnnotator()
+            self._traces.set(video, annotator)
+        return annotator

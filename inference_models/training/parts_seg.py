@@ -1,0 +1,150 @@
+"""Trains `parts-seg/1`, the model of coins and industrial parts, from nothing but generated scenes.
+
+    python -m inference_models.training.parts_seg --out DIR [--minutes 60]
+
+The same command goes on with a training that was stopped. The seed is fixed; without a time limit
+two runs with the same number of threads give the same weights.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import cv2
+import torch
+from pytorch_lightning import Callback, LightningModule, Trainer, seed_everything
+
+from inference_models.families.native.config import DetectorConfig
+from inference_models.training.detector_training import DetectorTraining, Recipe
+from inference_models.training.evaluation import evaluate_scenes
+from inference_models.training.scene_data import HELD_OUT_START, SceneData
+from inference_models.training.scenes import PART_CLASSES, PartScenes
+from inference_models.training.scenes.backgrounds import read_photographs
+
+_LOGGER = logging.getLogger("weftlens.training")
+MODEL_ID = "parts-seg/1"
+SEED = 20261130
+LAST = "last.ckpt"
+
+
+def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """The options of the command."""
+    parser = argparse.ArgumentParser(prog="parts_seg", description=__doc__.split("\n")[0])
+    parser.add_argument("--out", type=Path, required=True, help="folder of checkpoints and package")
+    parser.add_argument("--minutes", type=float, help="time limit of the training, all runs")
+    parser.add_argument("--epochs", type=int, default=48)
+    parser.add_argument("--scenes", type=int, default=1600, help="scenes of an epoch")
+    parser.add_argument("--batch", type=int, default=16)
+    parser.add_argument("--size", type=int, default=320, help="px, a multiple of 32")
+    parser.add_argument("--scale", default="t", help="scale of the network")
+    parser.add_argument("--backgrounds", type=Path, help="folder of photographs")
+    parser.add_argument("--exclude", nargs="*", default=["coins.png"], help="photographs to skip")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--evaluate", type=int, default=200, help="held-out scenes of the score")
+    parser.add_argument("--precision", default="bf16-mixed", choices=["bf16-mixed", "32-true"])
+    return parser.parse_args(arguments)
+
+
+class Progress(Callback):
+    """Logs a line every few steps and saves every few minutes."""
+
+    def __init__(self, every: int, checkpoint: Path, save_every_s: float) -> None:
+        self.every = every
+        self.checkpoint = checkpoint
+        self.save_every_s = save_every_s
+        self._saved = time.monotonic()
+
+    def on_train_batch_end(
+        self, trainer: Trainer, module: LightningModule, outputs: object, batch: object, index: int
+    ) -> None:
+        assert isinstance(module, DetectorTraining)
+        step = trainer.global_step
+        if step % self.every == 0:
+            values = {
+                name.removeprefix("train/"): round(float(value), 4)
+                for name, value in trainer.callback_metrics.items()
+            }
+            rate = trainer.optimizers[0].param_groups[0]["lr"]
+            _LOGGER.info(
+                "step %d epoch %d %.0f s lr %.5f share %.2f %s",
+                step,
+                trainer.current_epoch,
+                module.elapsed_s,
+                rate,
+                module.share,
+                values,
+            )
+        if time.monotonic() - self._saved > self.save_every_s:
+            self._saved = time.monotonic()
+            save_checkpoint(trainer, self.checkpoint)
+
+    def on_train_end(self, trainer: Trainer, module: LightningModule) -> None:
+        save_checkpoint(trainer, self.checkpoint)
+
+
+def save_checkpoint(trainer: Trainer, path: Path) -> None:
+    """Writes a checkpoint; a reader never sees half of it."""
+    part = path.with_suffix(".part")
+    trainer.save_checkpoint(part)
+    part.replace(path)
+
+
+def scene_sources(
+    size: int, backgrounds: Path | None, exclude: Sequence[str]
+) -> tuple[PartScenes, PartScenes]:
+    """Generators of whole scenes and of the quarters of mosaics."""
+    photographs = read_photographs(backgrounds, exclude, 2 * size) if backgrounds else []
+    whole = PartScenes(SEED, (size, size), photographs)
+    return whole, PartScenes(SEED + 1, (size // 2, size // 2), photographs)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Trains, scores and exports; returns the exit status."""
+    options = parse_arguments(arguments)
+    options.out.mkdir(parents=True, exist_ok=True)
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stdout)
+    torch.set_num_threads(options.threads)
+    cv2.setNumThreads(1)
+    seed_everything(SEED, verbose=False)
+    source, mosaic_source = scene_sources(options.size, options.backgrounds, options.exclude)
+    config = DetectorConfig("segment", options.scale, len(PART_CLASSES))
+    recipe = Recipe(
+        warmup_epochs=2.0,
+        close_mosaic=max(1, options.epochs // 4),
+        average_decay=0.998,
+        average_warmup=400.0,
+        max_mask_positives=320,
+    )
+    limit = options.minutes * 60 if options.minutes else None
+    module = DetectorTraining(config, PART_CLASSES, recipe, limit)
+    module.network = module.network.to(memory_format=torch.channels_last)
+    data = SceneData(
+        source, mosaic_source, options.scenes, options.batch, SEED, 0.15, options.workers
+    )
+    checkpoint = options.out / LAST
+    trainer = Trainer(
+        max_epochs=options.epochs,
+        accelerator="cpu",
+        devices=1,
+        precision=options.precision,
+        gradient_clip_val=10.0,
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        num_sanity_val_steps=0,
+        callbacks=[Progress(20, checkpoint, 180.0)],
+    )
+    resumed = checkpoint if checkpoint.is_file() else None
+    trainer.fit(module, data, ckpt_path=resumed)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
