@@ -1,1 +1,1 @@
-"""Models of weftlens: packages, backends, families, one manager. Importing it loads none of them."""
+"""Models of weftlens: packages, backends, families, manager. Importing it loads none of them."""

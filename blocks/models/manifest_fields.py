@@ -26,6 +26,8 @@ from execution_engine.kinds.catalogue import (
 NO_ACTIVE_LEARNING = "predictions are never uploaded to a platform's data set"
 MASKS_STAY_FULL = "this version keeps masks at full resolution; version 5 honours the field"
 MASKS_ARE_CROPS = "masks travel as crops, which need no choice of representation"
+CONFIDENCE_MODES = ("best", "default", "custom")
+DEFAULT_CONFIDENCE_MODES = ("default", "custom")
 
 
 class ModelManifest(WorkflowBlockManifest):
@@ -87,6 +89,16 @@ class ConfidenceModeFields(ModelManifest):
         return self
 
 
+class DefaultConfidenceFields(ConfidenceModeFields):
+    """The model's default threshold, or one of the user's; packages recommend none."""
+
+    confidence_mode: Literal["default", "custom"] | Selector(kind=[STRING_KIND]) = Field(
+        default="default",
+        description="`default`: the model's default; `custom`: `custom_confidence`.",
+        examples=["default", "custom"],
+    )
+
+
 class BoxFields(WorkflowBlockManifest):
     """Which boxes are kept."""
 
@@ -135,16 +147,26 @@ class ActiveLearningFields(WorkflowBlockManifest):
         }
 
 
-def confidence_of(mode: str, custom: float | None) -> Any:
+def confidence_of(
+    mode: str, custom: float | None, accepted: tuple[str, ...] = CONFIDENCE_MODES
+) -> Any:
     """The confidence parameter of a call: a number, `best` or `default`.
+
+    Args:
+        mode: `custom`, or the name of the model's own thresholds.
+        custom: the threshold in mode `custom`, 0..1.
+        accepted: the modes a block has.
 
     Raises:
         ValueError: the mode is unknown, or it is `custom` and no number is given.
     """
-    if mode in ("best", "default"):
-        return mode
+    if mode not in accepted:
+        *others, last = accepted
+        raise ValueError(
+            f"Field `confidence_mode` must be {', '.join(others)} or {last}, got {mode!r}."
+        )
     if mode != "custom":
-        raise ValueError(f"Field `confidence_mode` must be best, default or custom, got {mode!r}.")
+        return mode
     if custom is None:
         raise ValueError("Field `custom_confidence` is needed in mode `custom`.")
     return custom

@@ -8,12 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from blocks.kinds.detections import keys
 from blocks.kinds.detections.columns import with_columns
 from blocks.kinds.detections.lineage import image_size_of
-from blocks.kinds.detections.polygons import compact_from_dense
-from blocks.kinds.detections.rle import compact_from_rles
+from blocks.kinds.detections.polygons import compact_from_dense, polygon_crop
+from blocks.kinds.detections.rle import compact_from_rles, compact_from_runs
 
 if TYPE_CHECKING:
     import supervision as sv
@@ -95,6 +96,36 @@ def masks_on_image(detections: sv.Detections, image_size: Size) -> CompactMask |
     if own not in (None, image_size) and any(_grid_of(rle) != image_size for rle in rles):
         raise _foreign_image(own, image_size)
     return compact_from_rles(rles, image_size)
+
+
+def masks_of_boxes(boxes: NDArray[Any], image_size: Size) -> CompactMask:
+    """A mask that fills each box as far as it lies in the image; both ends belong to it."""
+    crops = [
+        polygon_crop([(x0, y0), (x1, y0), (x1, y1), (x0, y1)], image_size)
+        for x0, y0, x1, y1 in np.trunc(np.asarray(boxes, np.float64)).tolist()
+    ]
+    return compact_from_runs(crops, image_size)
+
+
+def with_centres_of_mass(detections: sv.Detections, image_size: Size) -> sv.Detections:
+    """The detections, with the box as mask where the mask is empty.
+
+    Supervision takes the corner of the image for the centre of gravity of an empty mask.
+
+    Args:
+        detections: result of `drawable` with masks.
+        image_size: (height, width) of the image, px.
+    """
+    masks: Any = detections.mask
+    if masks is None or len(detections) == 0:
+        return detections
+    empty = np.asarray(masks.area) == 0
+    if not empty.any():
+        return detections
+    boxes = masks_of_boxes(np.asarray(detections.xyxy)[empty], image_size)
+    order = np.argsort(np.concatenate([np.flatnonzero(~empty), np.flatnonzero(empty)]))
+    merged = type(masks).merge([masks[~empty], boxes]) if not empty.all() else boxes
+    return with_columns(detections, {"mask": merged[order]})
 
 
 def _grid_of(rle: Any) -> Size | None:

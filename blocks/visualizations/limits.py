@@ -20,6 +20,11 @@ def pixels(field: str, value: Any, minimum: int = 0) -> int:
     return whole_number(field, value, minimum=minimum, maximum=MOST_PIXELS_ACROSS)
 
 
+def line_thickness(field: str, value: Any) -> int:
+    """Thickness of a line, px; 0 is the thinnest there is. Raises `ValueError` naming the field."""
+    return max(1, pixels(field, value))
+
+
 def fraction(field: str, value: Any) -> float:
     """A number from 0 to 1 as a float; raises `ValueError` naming the field."""
     return number(field, value, minimum=0.0, maximum=1.0)

@@ -185,15 +185,3 @@ def _area_of(masks: CompactMask, margin: int, image_size: Size) -> tuple[slice, 
     x0, y0 = np.maximum(boxes[:, :2].min(axis=0) - margin, 0).tolist()
     x1, y1 = (boxes[:, 2:].max(axis=0) + 1 + margin).tolist()
     return slice(y0, min(y1, image_size[0])), slice(x0, min(x1, image_size[1]))
-
-
-def masks_of_boxes(boxes: NDArray[Any], image_size: Size) -> CompactMask:
-    """A mask that fills each box as far as it lies in the image; both ends belong to it."""
-    from blocks.kinds.detections.polygons import polygon_crop
-    from blocks.kinds.detections.rle import compact_from_runs
-
-    crops = [
-        polygon_crop([(x0, y0), (x1, y0), (x1, y1), (x0, y1)], image_size)
-        for x0, y0, x1, y1 in np.trunc(np.asarray(boxes, np.float64)).tolist()
-    ]
-    return compact_from_runs(crops, image_size)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import cv2
 import numpy as np
 
-from blocks.visualizations.drawable import drawable
+from blocks.visualizations.anchors import CENTER_OF_MASS
+from blocks.visualizations.drawable import drawable, with_centres_of_mass
 from blocks.visualizations.palettes import RowColours, row_colours
 from execution_engine.block_api import BlockResult, WorkflowBlock, WorkflowImageData
 
@@ -80,7 +81,7 @@ class VisualizationBlock(WorkflowBlock):
         annotator: Any,
         colours: RowColours | None = None,
         *,
-        masks: bool = False,
+        anchor: str = "",
     ) -> BlockResult:
         """The image with the detections drawn by an annotator of supervision.
 
@@ -89,16 +90,32 @@ class VisualizationBlock(WorkflowBlock):
             predictions: the detections.
             annotator: has `annotate(scene, detections, ...)`.
             colours: colours by row, for annotators made with `colours.palette()`.
-            masks: whether the annotator looks at masks.
+            anchor: name of the place of a detection that the annotator draws at.
         """
         pixels = colour_copy(image.numpy_image)
-        detections = drawable(predictions, pixels.shape[:2], masks=masks)
+        detections = anchored(predictions, pixels.shape[:2], anchor)
         if len(detections):
             options = (
                 {} if colours is None else {"custom_color_lookup": colours.indices(detections)}
             )
             pixels = annotator.annotate(scene=pixels, detections=detections, **options)
         return drawn(image, pixels)
+
+
+def anchored(predictions: Any, image_size: tuple[int, int], anchor: str) -> sv.Detections:
+    """`drawable` detections for a drawing at a place of theirs.
+
+    Raises:
+        ValueError: as `drawable`; or the place is the centre of mass and there are no masks.
+    """
+    if anchor != CENTER_OF_MASS:
+        return drawable(predictions, image_size, masks=False)
+    detections = drawable(predictions, image_size, masks=True)
+    if len(detections) and detections.mask is None:
+        raise ValueError(
+            "CENTER_OF_MASS is a place of masks, and the detections have none; use CENTER"
+        )
+    return with_centres_of_mass(detections, image_size)
 
 
 def drawn(image: WorkflowImageData, pixels: np.ndarray) -> BlockResult:

@@ -66,9 +66,13 @@ def read_polygons(field: str, value: Any) -> list[NDArray[np.int32]]:
 
 
 def _holds_polygons(value: Any) -> bool:
-    return _is_list(value) and all(
-        _is_list(polygon) and len(polygon) > 0 and all(_is_list(point) for point in polygon)
-        for polygon in value
+    return (
+        _is_list(value)
+        and len(value) > 0
+        and all(
+            _is_list(polygon) and len(polygon) > 0 and all(_is_list(point) for point in polygon)
+            for polygon in value
+        )
     )
 
 

@@ -302,8 +302,6 @@ def takes_batches(spec: BlockSpec, reference: StepReference) -> bool:
 
 
 def _show(lineage: Lineage) -> str:
-    if not lineage:
-        return "the run as a whole"
     names = [
         "each input element" if level == ROOT_LEVEL else f"each part from {level}"
         for level in reversed(lineage)

@@ -213,7 +213,7 @@ def _missing_target(
     node.complete = False
     names = ", ".join(candidates) or "none"
     if len(names) > _LONGEST_LIST:
-        names = f"{names[:_LONGEST_LIST]}, ..."
+        names = f"{names[:_LONGEST_LIST].rsplit(', ', 1)[0]}, and more"
     problems.add(
         InvalidReferenceTargetError,
         f"unknown_{what}",

@@ -156,8 +156,6 @@ class ArgumentBuilder:
             return _repeated(argument, state.slots[value.slot], state, axis)
         own = state.axis(value.axis)
         content = state.slots[value.slot]
-        if content is None:
-            content = [None] * own.size
         allowed = None if masks is None else masks.allowed(own)
         if allowed is not None:
             content = [

@@ -6,6 +6,7 @@ import traceback
 from collections.abc import Callable
 from typing import NoReturn
 
+from execution_engine.definition.references import is_reference
 from execution_engine.errors import BlockTraceback, StepExecutionError
 from execution_engine.plan import StepPlan
 
@@ -17,6 +18,8 @@ def raise_step_failure(
 ) -> NoReturn:
     """Raises `StepExecutionError` for an error of a step, unless the host's handler raises its own.
 
+    A note on the error says which steps and inputs the step takes its values from.
+
     Args:
         step: the step whose code raised.
         error: what it raised; no `WorkflowError`, those pass as they are.
@@ -25,7 +28,7 @@ def raise_step_failure(
     if handler is not None:
         handler(step.name, error)
     last = traceback.extract_tb(error.__traceback__)[-1:]
-    raise StepExecutionError(
+    failure = StepExecutionError(
         str(error) or type(error).__name__,
         context="workflow_execution | step_execution",
         inner_error=error,
@@ -36,4 +39,12 @@ def raise_step_failure(
             last[0].lineno if last else None,
             last[0].line if last else None,
         ),
-    ) from error
+    )
+    sources = [
+        f"{name} from {value}"
+        for name, value in step.manifest.__dict__.items()
+        if is_reference(value)
+    ]
+    if sources:
+        failure.add_note(f"Step '{step.name}' takes {', '.join(sources)}.")
+    raise failure from error

@@ -78,10 +78,7 @@ def _nested(output: OutputPlan, state: RunState, finish: _Finisher) -> list[Any]
     axis = state.axis(output.axis)
     columns = []
     for _, slot, kinds in output.members:
-        column = state.slots[slot]
-        if column is None:
-            column = [None] * axis.size
-        columns.append([finish.value(value, kinds) for value in column])
+        columns.append([finish.value(value, kinds) for value in state.slots[slot]])
     if output.is_object:
         names = [name for name, _, _ in output.members]
         flat: list[Any] = [

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from difflib import SequenceMatcher
+from math import log
 
 _VERSION = re.compile(r"@v\d+$")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _LEAST_LIKENESS = 0.3
+_LEAST_LIKE_LETTERS = 0.65
 
 
 def nearest_type_ids(
@@ -23,11 +26,13 @@ def nearest_type_ids(
         named: the same for blocks known by name only.
         limit: most ids to give.
     """
+    words_of = {name: _words(name) for name in (*named, *runnable)}
+    uses = Counter(word for words in words_of.values() for word in set(words))
     wanted = _words(type_id)
     ranks: dict[str, tuple[float, bool, int]] = {}
     for names, runs in ((runnable, True), (named, False)):
         for name, canonical in names.items():
-            likeness = _likeness(wanted, _words(name))
+            likeness = _likeness(wanted, words_of[name], uses)
             if likeness >= _LEAST_LIKENESS:
                 rank = (likeness, runs, _version(canonical))
                 ranks[canonical] = max(ranks.get(canonical, rank), rank)
@@ -46,10 +51,17 @@ def _version(type_id: str) -> int:
     return int(found.group()[2:]) if found else 0
 
 
-def _likeness(first: list[str], second: list[str]) -> float:
-    """How alike two names are, from 0 to 1: half their words, half their letters in order."""
-    words = len(set(first) & set(second)) / max(1, len(set(first) | set(second)))
+def _likeness(first: list[str], second: list[str], uses: Mapping[str, int]) -> float:
+    """How alike two names are, from 0 to 1: half their words, half their letters in order. A word
+    of few names says more than one of many.
+    """
+    shared = sum(_weight(word, uses) for word in set(first) & set(second))
+    union = sum(_weight(word, uses) for word in set(first) | set(second))
     letters = SequenceMatcher(None, "".join(first), "".join(second)).ratio()
-    if words == 0 and letters < 0.6:
+    if shared == 0 and letters < _LEAST_LIKE_LETTERS:
         return 0.0
-    return (words + letters) / 2
+    return (shared / max(union, 1e-9) + letters) / 2
+
+
+def _weight(word: str, uses: Mapping[str, int]) -> float:
+    return 1 / (1 + log(max(1, uses.get(word, 1))))

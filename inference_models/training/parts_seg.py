@@ -37,10 +37,10 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespac
     parser = argparse.ArgumentParser(prog="parts_seg", description=__doc__.split("\n")[0])
     parser.add_argument("--out", type=Path, required=True, help="folder of checkpoints and package")
     parser.add_argument("--minutes", type=float, help="time limit of the training, all runs")
-    parser.add_argument("--epochs", type=int, default=48)
+    parser.add_argument("--epochs", type=int, default=40)
     parser.add_argument("--scenes", type=int, default=1600, help="scenes of an epoch")
-    parser.add_argument("--batch", type=int, default=16)
-    parser.add_argument("--size", type=int, default=320, help="px, a multiple of 32")
+    parser.add_argument("--batch", type=int, default=8)
+    parser.add_argument("--size", type=int, default=256, help="px, a multiple of 32")
     parser.add_argument("--scale", default="t", help="scale of the network")
     parser.add_argument("--backgrounds", type=Path, help="folder of photographs")
     parser.add_argument("--exclude", nargs="*", default=["coins.png"], help="photographs to skip")
@@ -115,11 +115,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     source, mosaic_source = scene_sources(options.size, options.backgrounds, options.exclude)
     config = DetectorConfig("segment", options.scale, len(PART_CLASSES))
     recipe = Recipe(
-        warmup_epochs=2.0,
+        lr=0.007,
+        warmup_epochs=1.0,
         close_mosaic=max(1, options.epochs // 4),
         average_decay=0.998,
         average_warmup=400.0,
-        max_mask_positives=320,
+        max_mask_positives=200,
     )
     limit = options.minutes * 60 if options.minutes else None
     module = DetectorTraining(config, PART_CLASSES, recipe, limit)

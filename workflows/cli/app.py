@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from workflows.cli.main import INTERRUPTED, OK, PROBLEM
+from workflows.cli.main import OK, PROBLEM
 
 _WorkflowArgument = Annotated[
     Path, typer.Argument(metavar="WORKFLOW", help="JSON file of a workflow.")
@@ -31,9 +31,6 @@ def run_app(arguments: list[str]) -> int:
         app(arguments, prog_name="weftlens")
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else OK if stop.code is None else PROBLEM
-    except KeyboardInterrupt:
-        sys.stderr.write("interrupted\n")
-        return INTERRUPTED
     except Exception as error:
         # Only a command that got as far as loading the engine can raise one of its errors.
         errors = sys.modules.get("execution_engine.errors")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from workflows.cli.ownership import foreign_packages
 
-OK, PROBLEM, USAGE, INTERRUPTED = 0, 1, 2, 130
+OK, PROBLEM, USAGE = 0, 1, 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -48,8 +48,17 @@ class MaskFields(WorkflowBlockManifest):
     )
 
 
-class InstanceFields(ActiveLearningFields, MaskFields, BoxFields):
-    """Fields that every version has after its confidence; versions 1 to 4 keep masks full."""
+class SegmentationFields(ActiveLearningFields, MaskFields, BoxFields):
+    """Fields that every version has after its confidence."""
+
+    @classmethod
+    def get_compatible_task_types(cls) -> list[str] | None:
+        """Tasks of models the block runs."""
+        return [PREDICTION_TYPE]
+
+
+class InstanceFields(SegmentationFields):
+    """The same fields in versions 1 to 4, which keep masks full whatever they say."""
 
     @classmethod
     def get_inert_fields(cls) -> dict[str, str]:
@@ -59,11 +68,6 @@ class InstanceFields(ActiveLearningFields, MaskFields, BoxFields):
             "mask_decode_mode": MASKS_STAY_FULL,
             "tradeoff_factor": MASKS_STAY_FULL,
         }
-
-    @classmethod
-    def get_compatible_task_types(cls) -> list[str] | None:
-        """Tasks of models the block runs."""
-        return [PREDICTION_TYPE]
 
 
 class _DenseMaskField(WorkflowBlockManifest):

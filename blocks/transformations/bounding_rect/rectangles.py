@@ -23,9 +23,10 @@ Rectangle = tuple[NDArray[np.float32], float, float, float]
 def with_rectangles(detections: sv.Detections) -> sv.Detections:
     """The detections with the smallest turned rectangle around the largest part of their masks.
 
-    Adds the columns `rect` (4, 2) corners x, y px, `width`, `height` px and `angle` in degrees, as
-    `cv2.minAreaRect` gives them. Box and mask become those of the rectangle. A mask without pixels
-    stays as it is and has its box as rectangle.
+    Adds the columns `rect` (4, 2) corners x, y px, `width`, `height` px and `angle`, the degrees
+    from the x axis (clockwise on the screen, 0 <= angle < 90) to the side that is the width. Box
+    and mask become those of the rectangle. A mask without pixels stays as it is and has its box as
+    rectangle.
 
     Args:
         detections: n rows; not changed.
@@ -62,9 +63,12 @@ def with_rectangles(detections: sv.Detections) -> sv.Detections:
 
 
 def _around(polygon: NDArray[np.float32]) -> Rectangle:
-    rectangle = cv2.minAreaRect(polygon)
-    (_, (width, height), angle) = rectangle
-    corners = np.asarray(cv2.boxPoints(rectangle), dtype=np.float32)
+    centre, (width, height), angle = cv2.minAreaRect(polygon)
+    # Releases of OpenCV differ in the range of the angle, and so in which side is the width.
+    quarters, angle = divmod(angle, 90)
+    if quarters % 2:
+        width, height = height, width
+    corners = np.asarray(cv2.boxPoints((centre, (width, height), angle)), dtype=np.float32)
     return corners, float(width), float(height), float(angle)
 
 

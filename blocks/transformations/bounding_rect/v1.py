@@ -29,8 +29,8 @@ class BoundingRectManifest(WorkflowBlockManifest):
             "long_description": (
                 "Finds the smallest rectangle, in any direction, around the largest part of each "
                 "mask. Box and mask of the detection become those of the rectangle; its corners, "
-                "width, height and angle (degrees) are added as `rect`, `width`, `height` and "
-                "`angle`."
+                "width, height and angle (0 to 90 degrees, clockwise from the x axis to the width) "
+                "are added as `rect`, `width`, `height` and `angle`."
             ),
             "license": "Apache-2.0",
             "block_type": "transformation",

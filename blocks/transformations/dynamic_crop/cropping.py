@@ -83,8 +83,6 @@ def _windows(detections: sv.Detections, image_size: tuple[int, int]) -> NDArray[
     height, width = image_size
     limits = np.array([width, height, width, height])
     corners = np.round(np.asarray(detections.xyxy, dtype=np.float64))
-    # A corner that is no number leaves no crop.
-    corners = np.nan_to_num(corners, nan=0.0, posinf=np.inf, neginf=-np.inf)
     return np.clip(corners, 0, limits).astype(np.int64)
 
 

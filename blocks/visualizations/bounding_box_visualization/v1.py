@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from blocks.visualizations.limits import fraction, pixels
+from blocks.visualizations.limits import fraction, line_thickness
 from blocks.visualizations.manifest import (
     ColouredDetectionsManifest,
     Fraction,
@@ -71,7 +71,7 @@ def _annotator(
 ) -> sv.BoxAnnotator | sv.RoundBoxAnnotator:
     import supervision as sv
 
-    width, roundness = pixels("thickness", thickness), fraction("roundness", roundness)
+    width, roundness = line_thickness("thickness", thickness), fraction("roundness", roundness)
     if roundness == 0:
         return sv.BoxAnnotator(colours.palette(), width)
     return sv.RoundBoxAnnotator(colours.palette(), width, roundness=roundness)

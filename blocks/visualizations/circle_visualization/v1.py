@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from blocks.visualizations.limits import pixels
+from blocks.visualizations.limits import line_thickness
 from blocks.visualizations.manifest import (
     ColouredDetectionsManifest,
     WholeNumberFrom0,
@@ -61,4 +61,4 @@ class CircleVisualizationBlockV1(VisualizationBlock):
 def _annotator(colours: RowColours, thickness: int) -> sv.CircleAnnotator:
     import supervision as sv
 
-    return sv.CircleAnnotator(colours.palette(), pixels("thickness", thickness))
+    return sv.CircleAnnotator(colours.palette(), line_thickness("thickness", thickness))

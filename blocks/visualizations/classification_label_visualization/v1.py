@@ -10,6 +10,7 @@ from pydantic import Field
 from blocks.classical_cv.parameters import choice
 from blocks.visualizations.anchors import BoxAnchor
 from blocks.visualizations.colour_text import Bgr, colour_of
+from blocks.visualizations.limits import line_thickness
 from blocks.visualizations.limits import pixels as whole_pixels
 from blocks.visualizations.limits import text_scale as scale_of_text
 from blocks.visualizations.manifest import (
@@ -155,7 +156,7 @@ class ClassificationLabelVisualizationBlockV1(VisualizationBlock):
         place = choice("text_position", text_position, _PLACES)
         letters = colour_of("text_color", text_color)
         scale = scale_of_text("text_scale", text_scale)
-        thickness = max(1, whole_pixels("text_thickness", text_thickness))
+        thickness = line_thickness("text_thickness", text_thickness)
         padding = whole_pixels("text_padding", text_padding)
         radius = whole_pixels("border_radius", border_radius)
         labels = read_labels(predictions)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from blocks.visualizations.limits import pixels
+from blocks.visualizations.limits import line_thickness, pixels
 from blocks.visualizations.manifest import (
     ColouredDetectionsManifest,
     WholeNumberFrom0,
@@ -70,6 +70,6 @@ def _annotator(colours: RowColours, thickness: int, corner_length: int) -> sv.Bo
 
     return sv.BoxCornerAnnotator(
         color=colours.palette(),
-        thickness=pixels("thickness", thickness),
+        thickness=line_thickness("thickness", thickness),
         corner_length=pixels("corner_length", corner_length),
     )

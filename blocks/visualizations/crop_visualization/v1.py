@@ -8,9 +8,8 @@ from pydantic import Field
 
 from blocks.classical_cv.parameters import number
 from blocks.kinds.detections.rle import MOST_PIXELS
-from blocks.visualizations.anchors import CENTER_OF_MASS, position_of
-from blocks.visualizations.drawable import drawable
-from blocks.visualizations.limits import pixels as whole_pixels
+from blocks.visualizations.anchors import position_of
+from blocks.visualizations.limits import line_thickness
 from blocks.visualizations.manifest import (
     AnchorName,
     ColouredDetectionsManifest,
@@ -20,7 +19,12 @@ from blocks.visualizations.manifest import (
 )
 from blocks.visualizations.mask_painting import clipped_boxes
 from blocks.visualizations.palettes import RowColours
-from blocks.visualizations.visualization_block import VisualizationBlock, colour_copy, drawn
+from blocks.visualizations.visualization_block import (
+    VisualizationBlock,
+    anchored,
+    colour_copy,
+    drawn,
+)
 from execution_engine.block_api import BlockResult, WorkflowBlockManifest, WorkflowImageData
 
 if TYPE_CHECKING:
@@ -89,7 +93,7 @@ class CropVisualizationBlockV1(VisualizationBlock):
         )
         pixels = colour_copy(image.numpy_image)
         size = pixels.shape[:2]
-        detections = drawable(predictions, size, masks=position == CENTER_OF_MASS)
+        detections = anchored(predictions, size, position)
         if len(detections):
             _check_size(clipped_boxes(detections.xyxy, size), annotator.scale_factor)
             indices = colours.indices(detections)
@@ -106,7 +110,7 @@ def _annotator(
         position=position_of("position", position),
         scale_factor=number("scale_factor", scale_factor, minimum=SMALLEST_SCALE),
         border_color=colours.palette(),
-        border_thickness=whole_pixels("border_thickness", border_thickness),
+        border_thickness=line_thickness("border_thickness", border_thickness),
     )
 
 

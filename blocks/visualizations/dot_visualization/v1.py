@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from blocks.visualizations.anchors import CENTER_OF_MASS, position_of
+from blocks.visualizations.anchors import position_of
 from blocks.visualizations.limits import pixels
 from blocks.visualizations.manifest import (
     AnchorName,
@@ -71,9 +71,7 @@ class DotVisualizationBlockV1(VisualizationBlock):
         """`image`: a BGR copy of the image with the drawing."""
         colours = self.colours(color_palette, palette_size, custom_colors, color_axis)
         annotator = self._prepared.get(_annotator, colours, position, radius, outline_thickness)
-        return self.annotate(
-            image, predictions, annotator, colours, masks=position == CENTER_OF_MASS
-        )
+        return self.annotate(image, predictions, annotator, colours, anchor=position)
 
 
 def _annotator(

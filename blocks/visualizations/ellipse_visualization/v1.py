@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from blocks.classical_cv.parameters import whole_number
-from blocks.visualizations.limits import pixels
+from blocks.visualizations.limits import line_thickness
 from blocks.visualizations.manifest import (
     ColouredDetectionsManifest,
     WholeNumber,
@@ -87,7 +87,7 @@ def _annotator(
 
     return sv.EllipseAnnotator(
         color=colours.palette(),
-        thickness=pixels("thickness", thickness),
+        thickness=line_thickness("thickness", thickness),
         start_angle=whole_number("start_angle", start_angle, -FULL_TURNS, FULL_TURNS),
         end_angle=whole_number("end_angle", end_angle, -FULL_TURNS, FULL_TURNS),
     )

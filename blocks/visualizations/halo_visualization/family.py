@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
-from blocks.visualizations.drawable import drawable
+from blocks.visualizations.drawable import drawable, masks_of_boxes
 from blocks.visualizations.limits import fraction
 from blocks.visualizations.limits import pixels as whole_pixels
 from blocks.visualizations.manifest import ColouredMasksManifest, Fraction, WholeNumberFrom1
-from blocks.visualizations.mask_painting import masks_of_boxes, paint_halos
+from blocks.visualizations.mask_painting import paint_halos
 from blocks.visualizations.visualization_block import VisualizationBlock, colour_copy, drawn
 from execution_engine.block_api import BlockResult, WorkflowImageData
 

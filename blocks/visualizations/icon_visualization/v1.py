@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from blocks.classical_cv.parameters import choice, whole_number
-from blocks.visualizations.anchors import CENTER_OF_MASS, Anchor, position_of
-from blocks.visualizations.drawable import FARTHEST, drawable
+from blocks.visualizations.anchors import Anchor, position_of
+from blocks.visualizations.drawable import FARTHEST
 from blocks.visualizations.manifest import (
     PREDICTIONS_EXAMPLES,
     Detections,
@@ -20,7 +20,12 @@ from blocks.visualizations.manifest import (
     describe,
     relevant_for,
 )
-from blocks.visualizations.visualization_block import VisualizationBlock, colour_copy, drawn
+from blocks.visualizations.visualization_block import (
+    VisualizationBlock,
+    anchored,
+    colour_copy,
+    drawn,
+)
 from execution_engine.block_api import (
     BlockResult,
     Selector,
@@ -169,7 +174,7 @@ def _corners_on(
     if predictions is None:
         raise ValueError("Field `predictions` must be given when the icon is put on detections.")
     anchor = position_of("position", position)  # type: ignore[arg-type]
-    detections = drawable(predictions, pixels.shape[:2], masks=position == CENTER_OF_MASS)
+    detections = anchored(predictions, pixels.shape[:2], position or "")
     if len(detections) == 0:
         return []
     middles = detections.get_anchors_coordinates(anchor).astype(np.int64).tolist()

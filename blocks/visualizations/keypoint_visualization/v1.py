@@ -16,6 +16,7 @@ from blocks.visualizations.keypoint_visualization.joints import (
     Joints,
     joints_by_class,
 )
+from blocks.visualizations.limits import line_thickness
 from blocks.visualizations.limits import pixels as whole_pixels
 from blocks.visualizations.limits import text_scale as scale_of_text
 from blocks.visualizations.manifest import (
@@ -213,7 +214,7 @@ def _edge_annotator(color: str, thickness: int, edges: Edges | None) -> sv.EdgeA
 
     return sv.EdgeAnnotator(
         color=sv_colour(colour_of("color", color)),
-        thickness=whole_pixels("thickness", thickness),
+        thickness=line_thickness("thickness", thickness),
         edges=edges,
     )
 
@@ -235,7 +236,7 @@ def _label_annotator(
         color=sv_colour(colour_of("color", color)),
         text_color=sv_colour(colour_of("text_color", text_color)),
         text_scale=scale_of_text("text_scale", text_scale),
-        text_thickness=whole_pixels("text_thickness", text_thickness),
+        text_thickness=line_thickness("text_thickness", text_thickness),
         text_padding=whole_pixels("text_padding", text_padding),
     )
 

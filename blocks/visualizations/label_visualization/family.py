@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from blocks.visualizations.anchors import CENTER_OF_MASS, position_of
+from blocks.visualizations.anchors import position_of
 from blocks.visualizations.colour_text import colour_of
 from blocks.visualizations.drawable import drawable
 from blocks.visualizations.label_visualization.texts import LabelText, label_texts
+from blocks.visualizations.limits import line_thickness
 from blocks.visualizations.limits import pixels as whole_pixels
 from blocks.visualizations.limits import text_scale as scale_of_text
 from blocks.visualizations.manifest import (
@@ -24,6 +25,7 @@ from blocks.visualizations.manifest import (
 from blocks.visualizations.palettes import RowColours
 from blocks.visualizations.visualization_block import (
     VisualizationBlock,
+    anchored,
     colour_copy,
     drawn,
     sv_colour,
@@ -117,13 +119,14 @@ class LabelBlock(VisualizationBlock):
         """`image`: a BGR copy of the image with the labels."""
         annotator = self._prepared.get(_annotator, colours, style)
         pixels = colour_copy(image.numpy_image)
-        masks = style.position == CENTER_OF_MASS or text == "Area"
-        detections = drawable(predictions, pixels.shape[:2], masks=masks)
+        size = pixels.shape[:2]
+        detections = anchored(predictions, size, style.position)
         if len(detections):
+            counted = drawable(predictions, size, masks=text == "Area")
             pixels = annotator.annotate(
                 pixels,
                 detections,
-                labels=label_texts(detections, text),
+                labels=label_texts(counted, text),
                 custom_color_lookup=colours.indices(detections),
             )
         return drawn(image, pixels)
@@ -136,7 +139,7 @@ def _annotator(colours: RowColours, style: LabelStyle) -> sv.LabelAnnotator:
         color=colours.palette(),
         text_color=sv_colour(colour_of("text_color", style.colour)),
         text_scale=scale_of_text("text_scale", style.scale),
-        text_thickness=whole_pixels("text_thickness", style.thickness),
+        text_thickness=line_thickness("text_thickness", style.thickness),
         text_padding=whole_pixels("text_padding", style.padding),
         text_position=position_of("text_position", style.position),
         border_radius=whole_pixels("border_radius", style.border_radius),

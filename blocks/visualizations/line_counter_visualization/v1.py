@@ -11,8 +11,7 @@ from pydantic import Field
 
 from blocks.classical_cv.parameters import whole_number
 from blocks.visualizations.colour_text import NAMED_COLOURS, colour_of
-from blocks.visualizations.limits import fraction
-from blocks.visualizations.limits import pixels as whole_pixels
+from blocks.visualizations.limits import fraction, line_thickness
 from blocks.visualizations.limits import text_scale as scale_of_text
 from blocks.visualizations.manifest import (
     COLOUR_EXAMPLES,
@@ -124,8 +123,7 @@ class LineCounterVisualizationBlockV1(VisualizationBlock):
         """
         colour, share = colour_of("color", color), fraction("opacity", opacity)
         start, end = read_points("zone", zone, at_least=2, at_most=2).tolist()
-        # OpenCV draws no line of thickness 0.
-        width = max(1, whole_pixels("thickness", thickness))
+        width = line_thickness("thickness", thickness)
         text = (
             f"in: {whole_number('count_in', count_in)}, out: {whole_number('count_out', count_out)}"
         )
@@ -134,7 +132,7 @@ class LineCounterVisualizationBlockV1(VisualizationBlock):
             background=NAMED_COLOURS["WHITE"],
             opacity=1.0,
             font_scale=scale_of_text("text_scale", text_scale),
-            thickness=max(1, whole_pixels("text_thickness", text_thickness)),
+            thickness=line_thickness("text_thickness", text_thickness),
             padding=TEXT_PADDING,
             align="left",
             border_radius=0,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic import Field
 
 from blocks.visualizations.drawable import drawable
-from blocks.visualizations.limits import pixels as whole_pixels
+from blocks.visualizations.limits import line_thickness
 from blocks.visualizations.manifest import ColouredMasksManifest, WholeNumberFrom0
 from blocks.visualizations.palettes import RowColours
 from blocks.visualizations.visualization_block import VisualizationBlock, colour_copy, drawn
@@ -71,5 +71,5 @@ class PolygonBlock(VisualizationBlock):
 def _annotators(colours: RowColours, thickness: int) -> tuple[Any, Any]:
     import supervision as sv
 
-    palette, width = colours.palette(), whole_pixels("thickness", thickness)
+    palette, width = colours.palette(), line_thickness("thickness", thickness)
     return sv.PolygonAnnotator(palette, width), sv.BoxAnnotator(palette, width)

@@ -8,7 +8,7 @@ import cv2
 from pydantic import Field
 
 from blocks.visualizations.colour_text import colour_of
-from blocks.visualizations.limits import pixels as whole_pixels
+from blocks.visualizations.limits import line_thickness
 from blocks.visualizations.manifest import (
     COLOUR_EXAMPLES,
     Text,
@@ -73,7 +73,7 @@ class ReferencePathVisualizationBlockV1(VisualizationBlock):
             ValueError: the path is no list of points; the text says what of it is wrong.
         """
         colour = colour_of("color", color)
-        width = max(1, whole_pixels("thickness", thickness))
+        width = line_thickness("thickness", thickness)
         points = read_points("reference_path", reference_path, at_least=2)
         pixels = colour_copy(image.numpy_image)
         cv2.polylines(pixels, [points], isClosed=False, color=colour, thickness=width)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, get_args
 
-import cv2
-import numpy as np
 from pydantic import (
     ConfigDict,
     Field,
@@ -19,7 +17,9 @@ from pydantic import (
 from blocks.formatters.message_template import fill_message
 from blocks.formatters.named_operations import NamedOperations, check_names
 from blocks.visualizations.colour_text import parse_colour
+from blocks.visualizations.manifest import COPY_IMAGE_REASON
 from blocks.visualizations.text_display.drawing import TextBlock, TextStyle, place_in_image
+from blocks.visualizations.visualization_block import colour_copy
 from execution_engine.block_api import (
     BlockResult,
     OutputDefinition,
@@ -208,9 +208,7 @@ class TextDisplayManifest(WorkflowBlockManifest):
 
     @classmethod
     def get_inert_fields(cls) -> dict[str, str]:
-        return {
-            "copy_image": "Images are never drawn on in place, so that other steps see them whole."
-        }
+        return {"copy_image": COPY_IMAGE_REASON}
 
     @classmethod
     def describe_outputs(cls) -> list[OutputDefinition]:
@@ -284,7 +282,7 @@ class TextDisplayBlockV1(WorkflowBlock):
             border_radius=border_radius,
         )
         values = self._operations.apply(text_parameters, text_parameters_operations)
-        pixels = _colour_copy(image.numpy_image)
+        pixels = colour_copy(image.numpy_image)
         message = fill_message(text, values)
         if message:
             block = TextBlock(message, style)
@@ -295,13 +293,6 @@ class TextDisplayBlockV1(WorkflowBlock):
                 left, top = place_in_image(image_wh, block.size_wh, anchor, (offset_x, offset_y))
             block.draw(pixels, left, top)
         return {"image": WorkflowImageData.copy_and_replace(image, numpy_image=pixels)}
-
-
-def _colour_copy(pixels: np.ndarray) -> np.ndarray:
-    """(h, w, 3) BGR copy of grey, BGR or BGRA pixels."""
-    if pixels.ndim == 2 or pixels.shape[2] == 1:
-        return cv2.cvtColor(pixels, cv2.COLOR_GRAY2BGR)
-    return cv2.cvtColor(pixels, cv2.COLOR_BGRA2BGR) if pixels.shape[2] == 4 else pixels.copy()
 
 
 def _check_choice(name: str, value: str, choices: Any) -> None:

@@ -10,9 +10,8 @@ from pydantic import Field
 
 from blocks.classical_cv.parameters import whole_number
 from blocks.flow_control.video_time import PerVideo
-from blocks.visualizations.anchors import CENTER_OF_MASS, position_of
-from blocks.visualizations.drawable import drawable
-from blocks.visualizations.limits import pixels as whole_pixels
+from blocks.visualizations.anchors import position_of
+from blocks.visualizations.limits import line_thickness
 from blocks.visualizations.manifest import (
     AnchorName,
     ColouredDetectionsManifest,
@@ -20,7 +19,12 @@ from blocks.visualizations.manifest import (
     WholeNumberFrom1,
     describe,
 )
-from blocks.visualizations.visualization_block import VisualizationBlock, colour_copy, drawn
+from blocks.visualizations.visualization_block import (
+    VisualizationBlock,
+    anchored,
+    colour_copy,
+    drawn,
+)
 from execution_engine.block_api import BlockResult, WorkflowBlockManifest, WorkflowImageData
 
 if TYPE_CHECKING:
@@ -93,9 +97,9 @@ class TraceVisualizationBlockV1(VisualizationBlock):
         colours = self.colours(color_palette, palette_size, custom_colors, color_axis)
         anchor = position_of("position", position)
         length = whole_number("trace_length", trace_length, 1, LONGEST_TRACE)
-        width = max(1, whole_pixels("thickness", thickness))
+        width = line_thickness("thickness", thickness)
         pixels = colour_copy(image.numpy_image)
-        detections = drawable(predictions, pixels.shape[:2], masks=position == CENTER_OF_MASS)
+        detections = anchored(predictions, pixels.shape[:2], position)
         indices: np.ndarray | None = None
         if len(detections):
             if detections.tracker_id is None:

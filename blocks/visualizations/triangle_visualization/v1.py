@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from blocks.visualizations.anchors import CENTER_OF_MASS, position_of
+from blocks.visualizations.anchors import position_of
 from blocks.visualizations.limits import pixels
 from blocks.visualizations.manifest import (
     AnchorName,
@@ -83,9 +83,7 @@ class TriangleVisualizationBlockV1(VisualizationBlock):
         annotator = self._prepared.get(
             _annotator, colours, position, base, height, outline_thickness
         )
-        return self.annotate(
-            image, predictions, annotator, colours, masks=position == CENTER_OF_MASS
-        )
+        return self.annotate(image, predictions, annotator, colours, anchor=position)
 
 
 def _annotator(

@@ -112,9 +112,8 @@ class PartScenes:
                 part = family.adapt(rng, part)
             number = len(objects) + 1
             objects.append(_draw_part(rng, canvas, instance_map, part, placement, light, number))
-        if rng.random() < 0.85:
-            canvas *= uneven_light(rng, self.size)
-        image = take_photograph(rng, canvas, grey)
+        field = uneven_light(rng, self.size) if rng.random() < 0.85 else None
+        image = take_photograph(rng, canvas, field, grey)
         return collect_scene(image, instance_map, objects, len(PART_KEYPOINTS), style.min_visible)
 
     def _ground(self, rng: np.random.Generator, tray: bool) -> np.ndarray:
@@ -257,8 +256,10 @@ def _draw_part(
     diffuse, highlight = shade(relief, part.gloss, light)
     patch = canvas[top : top + size[1], left : left + size[0]]
     _cast_shadow(patch, alpha, radius, light)
-    lit = colour * (tone * diffuse)[..., None] + highlight[..., None]
-    patch += (lit - patch) * alpha[..., None]
+    brightness = tone * diffuse
+    channels = cv2.split(colour) if colour.ndim == 3 else colour
+    lit = cv2.merge([channel * brightness + highlight for channel in channels])
+    patch += (lit - patch) * cv2.merge([alpha, alpha, alpha])
     covered = alpha > 0.5
     instance_map[top : top + size[1], left : left + size[0]][covered] = number
     linear = turn * radius
@@ -289,4 +290,5 @@ def _cast_shadow(patch: np.ndarray, alpha: np.ndarray, radius: float, light: Lig
         near = cv2.GaussianBlur(alpha, (0, 0), max(0.8, radius * 0.12)) * np.float32(light.halo)
         darkness = near if darkness is None else np.maximum(darkness, near)
     if darkness is not None:
-        patch *= (1 - np.minimum(darkness, np.float32(0.95)))[..., None]
+        left = 1 - np.minimum(darkness, np.float32(0.95))
+        patch *= cv2.merge([left, left, left])

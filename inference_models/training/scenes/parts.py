@@ -104,10 +104,9 @@ def round_outline(
         points: corners.
     """
     angles = np.arange(points) * (2 * np.pi / points)
-    radius = np.ones(points)
-    for order in range(2, 8):
-        swing = roughness * rng.normal() / order**0.7
-        radius += swing * np.cos(order * angles + rng.uniform(0, 2 * np.pi))
+    orders = np.arange(2, 8)[:, None]
+    swings = roughness * rng.standard_normal((6, 1)) / orders**0.7
+    radius = 1 + (swings * np.cos(orders * angles + rng.uniform(0, 2 * np.pi, (6, 1)))).sum(0)
     if rng.random() < 0.35 and roughness > 0.015:
         # A chord that was cut off or broken away.
         direction = rng.uniform(0, 2 * np.pi)

@@ -76,26 +76,31 @@ def shade(height: np.ndarray, gloss: float, light: Light) -> tuple[np.ndarray, n
 
 
 def uneven_light(rng: np.random.Generator, size: tuple[int, int]) -> np.ndarray:
-    """(H, W, 1) float32 factor: a slope and a spot of light."""
+    """(H, W) float32 factor: a slope and spots of light."""
     height, width = size
     coarse = rng.standard_normal((2, 2)).astype(np.float32) * np.float32(rng.uniform(0, 0.3))
     finer = rng.standard_normal((4, 4)).astype(np.float32) * np.float32(rng.uniform(0, 0.12))
     field = cv2.resize(coarse, (width, height), interpolation=cv2.INTER_LINEAR)
     field += cv2.resize(finer, (width, height), interpolation=cv2.INTER_CUBIC)
-    return np.clip(1 + field, 0.25, 1.8)[..., None]
+    return np.clip(1 + field, 0.25, 1.8)
 
 
-def take_photograph(rng: np.random.Generator, scene: np.ndarray, grey: bool) -> np.ndarray:
+def take_photograph(
+    rng: np.random.Generator, scene: np.ndarray, light_field: np.ndarray | None, grey: bool
+) -> np.ndarray:
     """What a camera makes of a scene: (H, W, 3) uint8 BGR.
 
     Args:
         rng: source of all choices.
-        scene: (H, W, 3) float32 BGR 0..255, not kept.
+        scene: (H, W, 3) float32 BGR 0..255.
+        light_field: (H, W) float32 factor of the light, even light when None.
         grey: whether it is a black-and-white photograph.
     """
     if grey:
         weights = np.array([[0.114, 0.587, 0.299]], dtype=np.float32)
         scene = cv2.transform(scene, weights)
+    if light_field is not None:
+        scene = scene * _like(light_field, scene)
     if rng.random() < 0.4:
         scene = cv2.GaussianBlur(scene, (0, 0), float(rng.uniform(0.3, 1.1)))
     if rng.random() < (0.55 if grey else 0.2):
@@ -112,7 +117,7 @@ def take_photograph(rng: np.random.Generator, scene: np.ndarray, grey: bool) -> 
         grain = rng.standard_normal((height, width), dtype=np.float32)
         if rng.random() < 0.3:
             grain = cv2.GaussianBlur(grain, (0, 0), 0.8) * np.float32(2)
-        scene = scene + (grain if scene.ndim == 2 else grain[..., None]) * np.float32(sigma)
+        scene = scene + _like(grain * np.float32(sigma), scene)
     picture = np.clip(scene, 0, 255).astype(np.uint8)
     if rng.random() < 0.2:
         gamma = float(rng.uniform(0.6, 1.6))
@@ -125,3 +130,8 @@ def take_photograph(rng: np.random.Generator, scene: np.ndarray, grey: bool) -> 
     if grey:
         picture = cv2.cvtColor(picture, cv2.COLOR_GRAY2BGR)
     return picture
+
+
+def _like(values: np.ndarray, picture: np.ndarray) -> np.ndarray:
+    """(H, W) values for each channel of the picture; numpy is slow on a last axis of 3."""
+    return values if picture.ndim == 2 else cv2.merge([values, values, values])

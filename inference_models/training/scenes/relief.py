@@ -77,16 +77,11 @@ def _portrait(rng: np.random.Generator, canvas: np.ndarray, middle: float, unit:
     )
     outline = outline * (1 + rng.normal(0, 0.08, outline.shape)) * [side * scale, scale] + [x, y]
     cv2.fillPoly(canvas, [np.rint(outline * 16).astype(np.int32)], face, cv2.LINE_AA, 4)
-    for _ in range(int(rng.integers(8, 26))):
-        start = rng.uniform([-0.9, -1.0], [0.35, 0.55])
-        bend = start + rng.normal(0, 0.22, 2)
-        stop = bend + rng.normal(0, 0.22, 2)
-        curve = np.stack([start, (start + bend) / 2 + rng.normal(0, 0.05, 2), bend, stop])
-        curve = curve * [side * scale, scale] + [x, y]
-        grey = int(rng.integers(40, 256))
-        width = max(1, round(unit * float(rng.uniform(0.02, 0.09))))
-        points = [np.rint(curve * 16).astype(np.int32)]
-        cv2.polylines(canvas, points, False, grey, width, cv2.LINE_AA, 4)
+    count = int(rng.integers(8, 26))
+    steps = rng.normal(0, 0.2, (count, 4, 2))
+    steps[:, 0] = rng.uniform([-0.9, -1.0], [0.35, 0.55], (count, 2))
+    curves = np.cumsum(steps, axis=1) * [side * scale, scale] + [x, y]
+    _draw_curves(rng, canvas, curves, (40, 256), (0.02 * unit, 0.09 * unit))
     _ellipse(canvas, (x + side * scale * 0.5, y - scale * 0.05), (scale * 0.13, scale * 0.08), 0, 40)
     _ellipse(canvas, (x + side * scale * 0.4, y + scale * 0.35), (scale * 0.2, scale * 0.2), 0, 230)
 
@@ -99,14 +94,11 @@ def _figure(rng: np.random.Generator, canvas: np.ndarray, middle: float, unit: f
     axes = (body * 1.9, body) if long else (body, body * 2)
     x, y = middle + rng.uniform(-0.1, 0.1) * unit, middle + rng.uniform(-0.1, 0.1) * unit
     _ellipse(canvas, (x, y), axes, float(rng.uniform(-25, 25)), grey)
-    for _ in range(int(rng.integers(4, 9))):
-        start = np.array([x, y]) + rng.uniform(-1, 1, 2) * axes
-        knee = start + rng.normal(0, 0.28, 2) * unit
-        stop = knee + rng.normal(0, 0.22, 2) * unit
-        limb = np.clip(np.stack([start, knee, stop]), middle - 0.85 * unit, middle + 0.85 * unit)
-        width = max(1, round(unit * float(rng.uniform(0.04, 0.14))))
-        points = [np.rint(limb * 16).astype(np.int32)]
-        cv2.polylines(canvas, points, False, grey, width, cv2.LINE_AA, 4)
+    count = int(rng.integers(4, 9))
+    steps = rng.normal(0, 0.25, (count, 3, 2)) * unit
+    steps[:, 0] = np.array([x, y]) + rng.uniform(-1, 1, (count, 2)) * axes
+    limbs = np.clip(np.cumsum(steps, axis=1), middle - 0.85 * unit, middle + 0.85 * unit)
+    _draw_curves(rng, canvas, limbs, (grey, grey + 1), (0.04 * unit, 0.14 * unit))
     head = float(rng.uniform(0.08, 0.16)) * unit
     _ellipse(canvas, (x + rng.uniform(-1, 1) * axes[0], y - axes[1] - head * 0.6), (head, head), 0, 240)
     _strokes(rng, canvas, middle, unit, int(rng.integers(2, 10)))
@@ -115,14 +107,24 @@ def _figure(rng: np.random.Generator, canvas: np.ndarray, middle: float, unit: f
 def _strokes(
     rng: np.random.Generator, canvas: np.ndarray, middle: float, unit: float, count: int
 ) -> None:
-    for _ in range(count):
-        start = middle + rng.normal(0, 0.38, 2) * unit
-        bend = start + rng.normal(0, 0.22, 2) * unit
-        stop = bend + rng.normal(0, 0.22, 2) * unit
-        curve = np.clip(np.stack([start, bend, stop]), middle - 0.88 * unit, middle + 0.88 * unit)
-        width = max(1, round(unit * float(rng.uniform(0.02, 0.14))))
-        points = [np.rint(curve * 16).astype(np.int32)]
-        cv2.polylines(canvas, points, False, int(rng.integers(0, 256)), width, cv2.LINE_AA, 4)
+    steps = rng.normal(0, 0.22, (count, 3, 2)) * unit
+    steps[:, 0] *= 1.7
+    curves = np.clip(middle + np.cumsum(steps, axis=1), middle - 0.88 * unit, middle + 0.88 * unit)
+    _draw_curves(rng, canvas, curves, (0, 256), (0.02 * unit, 0.14 * unit))
+
+
+def _draw_curves(
+    rng: np.random.Generator,
+    canvas: np.ndarray,
+    curves: np.ndarray,
+    greys: tuple[int, int],
+    widths: tuple[float, float],
+) -> None:
+    fixed = np.rint(curves * 16).astype(np.int32)
+    colours = rng.integers(*greys, len(fixed)).tolist()
+    thickness = np.maximum(np.rint(rng.uniform(*widths, len(fixed))), 1).astype(int).tolist()
+    for curve, grey, width in zip(fixed, colours, thickness, strict=True):
+        cv2.polylines(canvas, [curve], False, grey, width, cv2.LINE_AA, 4)
 
 
 def _numeral(rng: np.random.Generator, canvas: np.ndarray, middle: float, unit: float) -> None:
@@ -142,18 +144,17 @@ def _legend(rng: np.random.Generator, canvas: np.ndarray, middle: float, unit: f
     letter = unit * float(rng.uniform(0.08, 0.13))
     step = 2.4 * letter / radius
     width = max(1, round(unit * 0.035))
-    for index in range(count):
-        angle = start + index * step
-        centre = middle + radius * np.array([np.cos(angle), np.sin(angle)])
-        ends = centre + rng.uniform(-1, 1, (3, 2)) * letter
-        points = [np.rint(ends * 16).astype(np.int32)]
-        cv2.polylines(canvas, points, False, 230, width, cv2.LINE_AA, 4)
+    angles = start + np.arange(count) * step
+    centres = middle + radius * np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    ends = centres[:, None] + rng.uniform(-1, 1, (count, 3, 2)) * letter
+    cv2.polylines(canvas, list(np.rint(ends * 16).astype(np.int32)), False, 230, width, 16, 4)
 
 
 def _beads(rng: np.random.Generator, canvas: np.ndarray, middle: float, unit: float) -> None:
     radius = unit * float(rng.uniform(0.84, 0.92))
     count = int(rng.integers(24, 60))
     dot = unit * float(rng.uniform(0.02, 0.04))
-    for angle in np.arange(count) * (2 * np.pi / count):
-        centre = (middle + radius * np.cos(angle), middle + radius * np.sin(angle))
-        cv2.circle(canvas, _point(*centre), _point(dot, 0)[0], 220, -1, cv2.LINE_AA, 4)
+    angles = np.arange(count) * (2 * np.pi / count)
+    centres = middle + radius * np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    for x, y in np.rint(centres * 16).astype(np.int32).tolist():
+        cv2.circle(canvas, (x, y), round(dot * 16), 220, -1, cv2.LINE_AA, 4)

@@ -130,7 +130,7 @@ class TestVotes:
 
     def test_considered_classes(self) -> None:
         """Other classes take no part."""
-        two = some(SQUARE + [[50, 40, 60, 50]], IMAGE, names=["a", "b"])
+        two = some([*SQUARE, [50, 40, 60, 50]], IMAGE, names=["a", "b"])
         result = merged(two, two, classes_to_consider=["b"])
         assert result.data["class_name"].tolist() == ["b"]
 
@@ -152,7 +152,9 @@ class TestVotes:
 
     def test_different_images(self) -> None:
         """Sources on different images are refused by name."""
-        with pytest.raises(ValueError, match="sources of a consensus must come from one image, .*"):
+        with pytest.raises(
+            ValueError, match="sources of a consensus must come from one image, got"
+        ):
             merged(some(SQUARE, IMAGE), some(SQUARE, an_image(name="other")))
 
     def test_votes_from_a_reference(self) -> None:
@@ -169,7 +171,8 @@ class TestMerging:
     )
 
     @pytest.mark.parametrize(
-        ("how", "name", "score"), [("average", "cat", 0.6), ("max", "dog", 0.9), ("min", "cat", 0.4)]
+        ("how", "name", "score"),
+        [("average", "cat", 0.6), ("max", "dog", 0.9), ("min", "cat", 0.4)],
     )
     def test_confidence_and_class(self, how: str, name: str, score: float) -> None:
         """The class is the most frequent one, or that of the most or least confident member."""

@@ -64,7 +64,7 @@ class TestEveryBlock:
 
     @pytest.mark.parametrize("name", NAMES)
     def test_draws_on_a_copy(self, name: str) -> None:
-        """The input keeps its pixels whatever `copy_image` says, and the result is another array."""
+        """The input keeps its pixels, whatever `copy_image` says."""
         pixels = picture()
         for copy_image in (True, False):
             result = run(name, everything(), pixels, copy_image=copy_image)

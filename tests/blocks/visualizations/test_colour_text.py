@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import supervision as sv
 
-from blocks.visualizations.colour_text import NAMED_COLOURS, parse_colour
+from blocks.visualizations.colour_text import NAMED_COLOURS, colour_of, parse_colour
 
 
 class TestParseColour:
@@ -15,6 +15,8 @@ class TestParseColour:
             ("#FF8000", (0, 128, 255)),
             ("#ff8000", (0, 128, 255)),
             ("#f80", (0, 136, 255)),
+            ("#ff8000cc", (0, 128, 255)),
+            ("#f80c", (0, 136, 255)),
             ("rgb(1, 2, 3)", (3, 2, 1)),
             ("RGB(1,2,3)", (3, 2, 1)),
             ("bgr(1, 2, 3)", (1, 2, 3)),
@@ -39,3 +41,20 @@ class TestParseColour:
         with pytest.raises(ValueError, match="is no colour; expected") as caught:
             parse_colour(text)
         assert repr(text) in str(caught.value)
+
+
+class TestColourOf:
+    def test_colour(self) -> None:
+        """A colour as text is read."""
+        assert colour_of("color", "#ff8000") == (0, 128, 255)
+
+    @pytest.mark.parametrize("value", [None, 7, ["RED"]])
+    def test_no_text(self, value: object) -> None:
+        """What is no text is named with its field."""
+        with pytest.raises(ValueError, match="Field `color` must be a colour as text, got"):
+            colour_of("color", value)
+
+    def test_no_colour(self) -> None:
+        """Text that is no colour is named with its field."""
+        with pytest.raises(ValueError, match=r"Field `color`: 'reddish' is no colour; expected"):
+            colour_of("color", "reddish")

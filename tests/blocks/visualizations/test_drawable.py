@@ -10,7 +10,13 @@ import supervision as sv
 
 from blocks.kinds.detections.polygons import compact_from_dense
 from blocks.kinds.detections.serialise import serialise_detections
-from blocks.visualizations.drawable import FARTHEST, drawable, masks_on_image
+from blocks.visualizations.drawable import (
+    FARTHEST,
+    drawable,
+    masks_of_boxes,
+    masks_on_image,
+    with_centres_of_mass,
+)
 from tests.blocks.visualizations.scenes import (
     HEIGHT,
     WIDTH,
@@ -107,8 +113,43 @@ class TestMasksOnImage:
         """An RLE that does not cover its grid is an error that names the row."""
         detections = rle_objects()
         detections.data["rle_mask"][2] = {"size": [4, 4], "counts": [3]}
-        with pytest.raises(ValueError, match="mask 2: .* must cover 16 px"):
+        with pytest.raises(ValueError, match=r"mask 2: .* must cover 16 px"):
             masks_on_image(detections, SIZE)
+
+
+class TestMasksOfBoxes:
+    def test_both_ends_belong_to_it(self) -> None:
+        """A box from 2 to 4 covers three pixels; what lies outside the image is cut off."""
+        masks = masks_of_boxes(np.array([[2, 1, 4, 2], [-5, -5, 0, 90], [90, 90, 99, 99]]), (6, 8))
+        dense = masks.to_dense()
+        assert np.argwhere(dense[0]).tolist() == [[1, 2], [1, 3], [1, 4], [2, 2], [2, 3], [2, 4]]
+        assert (np.argwhere(dense[1])[:, 1] == 0).all()
+        assert dense[1].sum() == 6
+        assert not dense[2].any()
+
+
+class TestWithCentresOfMass:
+    def test_empty_mask(self) -> None:
+        """A row with an empty mask is drawn in the middle of its box, the others at their masks."""
+        masks = dense_masks()
+        masks[1] = False
+        detections = drawable(objects(masks), SIZE, masks=True)
+        filled = with_centres_of_mass(detections, SIZE)
+        places = filled.get_anchors_coordinates(sv.Position.CENTER_OF_MASS)
+        assert places.tolist() == [[45, 60], [100, 60], [125, 92]]
+        assert (dense_of(filled.mask)[[0, 2]] == masks[[0, 2]]).all()
+        assert not dense_of(detections.mask)[1].any()
+
+    @pytest.mark.parametrize("detections", [compact_objects(), objects(), sv.Detections.empty()])
+    def test_nothing_to_fill(self, detections: sv.Detections) -> None:
+        """Without empty masks the detections are passed on."""
+        assert with_centres_of_mass(detections, SIZE) is detections
+
+    def test_all_empty(self) -> None:
+        """All masks may be empty."""
+        filled = with_centres_of_mass(objects(compact_from_dense(0 * dense_masks())), SIZE)
+        places = filled.get_anchors_coordinates(sv.Position.CENTER_OF_MASS)
+        assert places[0].tolist() == [45, 60]
 
 
 class TestDrawable:

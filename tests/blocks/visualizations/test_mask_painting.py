@@ -14,7 +14,6 @@ from blocks.visualizations.mask_painting import (
     clipped_boxes,
     covered_area,
     mask_labels,
-    masks_of_boxes,
     paint_halos,
     paint_masks,
 )
@@ -143,17 +142,6 @@ class TestBlendLabels:
         labels = np.array([[0, 1, 2]], np.uint8)
         blend_labels(pixels, labels, np.array([[200, 0, 0], [0, 0, 50]], np.uint8), 0.5)
         assert pixels.tolist() == [[[100, 100, 100], [150, 50, 50], [50, 50, 75]]]
-
-
-class TestMasksOfBoxes:
-    def test_both_ends_belong_to_it(self) -> None:
-        """A box from 2 to 4 covers three pixels; what lies outside the image is cut off."""
-        masks = masks_of_boxes(np.array([[2, 1, 4, 2], [-5, -5, 0, 90], [90, 90, 99, 99]]), (6, 8))
-        dense = masks.to_dense()
-        assert np.argwhere(dense[0]).tolist() == [[1, 2], [1, 3], [1, 4], [2, 2], [2, 3], [2, 4]]
-        assert (np.argwhere(dense[1])[:, 1] == 0).all()
-        assert dense[1].sum() == 6
-        assert not dense[2].any()
 
 
 class TestClippedBoxes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, Union
 
 import pytest
-from pydantic import PositiveInt, field_validator
+from pydantic import BaseModel, Field, PositiveInt, field_validator, model_validator
 
 from execution_engine import BlockRegistry, KnownBlock, Plugin, compile_definition, find_problems
 from execution_engine.block_api import (
@@ -829,3 +829,130 @@ class TestBlockThatCannotBeLoaded:
             "unknown_input",
             "unknown_output_target",
         ]
+
+
+class Point(BaseModel):
+    """A nested object of a step."""
+
+    x: int
+    y: int = 0
+
+
+def _limited() -> BlockRegistry:
+    limited = block(
+        "toy/limited@v1",
+        lambda above, below, low, high, few, many, points, flag, pattern: {"out": 1},
+        fields={
+            "above": (int, Field(1, ge=0)),
+            "below": (int, Field(1, le=9)),
+            "low": (int, Field(1, gt=0)),
+            "high": (int, Field(1, lt=9)),
+            "few": (list[int], Field([1], min_length=1)),
+            "many": (list[int], Field([1], max_length=2)),
+            "points": (list[Point], []),
+            "flag": (bool, False),
+            "pattern": (str, Field("a", pattern="^a")),
+        },
+    )
+
+    class Checked(limited.get_manifest()):  # type: ignore[misc]
+        @model_validator(mode="after")
+        def _check(self) -> Any:
+            if self.above > self.below:
+                raise ValueError("'above' must not exceed 'below'.")
+            return self
+
+    limited.get_manifest = classmethod(lambda cls: Checked)  # type: ignore[method-assign]
+    named = block(
+        "toy/named@v1",
+        lambda n: {"out": n},
+        fields={"n": int},
+        actual_outputs=lambda self: [OutputDefinition("out")],
+    )
+    return toy_registry(limited, named)
+
+
+LIMITED = _limited()
+LITERALS = [
+    ({"above": -1}, "/above", "'above' must be a number not below 0, got a number -1."),
+    ({"below": 10}, "/below", "'below' must be a number not above 9, got a number 10."),
+    ({"low": 0}, "/low", "'low' must be a number above 0, got a number 0."),
+    ({"high": 9}, "/high", "'high' must be a number below 9, got a number 9."),
+    ({"few": []}, "/few", "'few' must be a list of at least 1 entries, got a list."),
+    ({"many": [1, 2, 3]}, "/many", "'many' must be a list of at most 2 entries, got a list."),
+    ({"points": [{"x": 1}, {"y": 2}]}, "/points/1/x", "'points[1].x' is missing."),
+    ({"points": [{"x": 1.5}]}, "/points/0/x", "'points[0].x' must be a whole number, got a number 1.5."),
+    ({"flag": "maybe"}, "/flag", "'flag' must be true or false, got text 'maybe'."),
+    ({"pattern": "b"}, "/pattern", "'pattern' must be text that matches ^a, got text 'b'."),
+    ({"few": None}, "/few", "'few' must be a list, got null."),
+    ({"above": 5, "below": 2}, "", "'above' must not exceed 'below'."),
+]
+
+
+@pytest.mark.parametrize(("fields", "where", "message"), LITERALS)
+def test_literals_that_do_not_fit(fields: dict[str, Any], where: str, message: str) -> None:
+    """Limits, lengths, nested objects and checks of a block of its own are said in words."""
+    (problem,) = find_problems(workflow([], [step("limited", "s", **fields)]), LIMITED)
+    assert problem.where == f"/steps/0{where}"
+    assert problem.message == f"Step 's': {message}"
+
+
+class TestMore:
+    def test_step_whose_outputs_cannot_be_known(self) -> None:
+        """Where outputs depend on fields that are wrong, nothing is said of those who read them."""
+        definition = workflow(
+            [], [step("named", "n", n="x"), step("add", "a", a="$steps.n.anything")]
+        )
+        assert [problem.where for problem in find_problems(definition, LIMITED)] == ["/steps/0/n"]
+
+    def test_long_list_of_names_is_cut(self) -> None:
+        """A message never lists hundreds of names."""
+        inputs = [parameter(f"a_rather_long_name_{i}") for i in range(100)]
+        (problem,) = find_problems(workflow(inputs, [step("add", "a", a="$inputs.zz")]), REGISTRY)
+        assert problem.message.endswith("a_rather_long_name_8, and more.")
+        assert len(problem.message) < 300
+
+    def test_text_in_a_list_where_only_the_whole_may_be_a_reference(self) -> None:
+        """A text that looks like a reference is one only where the field takes one."""
+        taken = block("toy/taken@v1", lambda a: {"out": a}, fields={"a": list[str] | Selector()})
+        definition = workflow([], [step("taken", "t", a=["$inputs.none"])], {"o": "$steps.t.out"})
+        assert find_problems(definition, toy_registry(taken)) == []
+
+    def test_malformed_reference_in_a_strict_place_is_one_problem(self) -> None:
+        """What the manifest refuses already is not reported again as a reference."""
+        (problem,) = find_problems(
+            workflow([IMAGE], [step("image_only", "i", image="$inputs.image.x")]), REGISTRY
+        )
+        assert (problem.code, problem.where) == ("wrong_value", "/steps/0/image")
+
+    @pytest.mark.parametrize(
+        ("text", "hint"),
+        [
+            ("$input.image", "did you mean '$inputs.image'?"),
+            ("$steps.s", "add the name of one of the step's outputs: '$steps.s.<output>'"),
+            ("$inputs.a.b", "a reference reaches no further"),
+            ("inputs.image", "did you mean '$inputs.image'?"),
+            ("$inputs.a b", "names in references are made of letters, digits, '_' and '-'"),
+        ],
+    )
+    def test_hints_for_what_was_meant_as_a_reference(self, text: str, hint: str) -> None:
+        """A text that is nearly a reference gets the way to write it."""
+        problems = find_problems(
+            workflow([IMAGE], [step("image_only", "i", image=text), step("constant", "s", value=1)]), REGISTRY
+        )
+        assert problems[0].hint is not None
+        assert problems[0].hint.startswith(hint)
+
+    def test_output_of_a_step_where_a_step_is_wanted(self) -> None:
+        """A control target is the step alone."""
+        (problem,) = find_problems(
+            workflow(
+                [P],
+                [
+                    step("gate", "g", test="$inputs.p", next_steps=["$steps.c.out"]),
+                    step("constant", "c", value=1),
+                ],
+            ),
+            REGISTRY,
+        )
+        assert problem.hint == "name the step alone: '$steps.c'"

@@ -1,0 +1,1 @@
+"""Single-label classification models."""

@@ -1,0 +1,1 @@
+"""Keypoint detection models."""

@@ -1,0 +1,84 @@
+"""Keypoint Detection Model, version 3. Replaces the confidence threshold by a mode."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import ConfigDict
+
+from blocks.models.keypoint_detection.family import (
+    SCHEMA_EXTRA,
+    KeypointDetectionBlock,
+    KeypointFields,
+)
+from blocks.models.manifest_fields import (
+    DEFAULT_CONFIDENCE_MODES,
+    DefaultConfidenceFields,
+    confidence_of,
+)
+from execution_engine.block_api import (
+    Batch,
+    BlockResult,
+    OutputDefinition,
+    WorkflowBlockManifest,
+    WorkflowImageData,
+)
+from execution_engine.kinds.catalogue import (
+    INFERENCE_ID_KIND,
+    KEYPOINT_DETECTION_PREDICTION_KIND,
+    ROBOFLOW_MODEL_ID_KIND,
+)
+
+
+class KeypointDetectionManifestV3(KeypointFields, DefaultConfidenceFields):
+    """Fields of a Keypoint Detection Model step."""
+
+    model_config = ConfigDict(json_schema_extra={**SCHEMA_EXTRA, "version": "v3"})
+    type: Literal["roboflow_core/roboflow_keypoint_detection_model@v3"]
+
+    @classmethod
+    def describe_outputs(cls) -> list[OutputDefinition]:
+        """Id of the call, boxes with points and the model."""
+        return [
+            OutputDefinition("inference_id", [INFERENCE_ID_KIND]),
+            OutputDefinition("predictions", [KEYPOINT_DETECTION_PREDICTION_KIND]),
+            OutputDefinition("model_id", [ROBOFLOW_MODEL_ID_KIND]),
+        ]
+
+
+class KeypointDetectionModelBlockV3(KeypointDetectionBlock):
+    """Replaces the confidence threshold by a mode."""
+
+    @classmethod
+    def get_manifest(cls) -> type[WorkflowBlockManifest]:
+        """The manifest of this version."""
+        return KeypointDetectionManifestV3
+
+    def run(
+        self,
+        images: Batch[WorkflowImageData],
+        model_id: str,
+        confidence_mode: str,
+        custom_confidence: float | None,
+        keypoint_confidence: float,
+        class_filter: list[str] | None,
+        iou_threshold: float,
+        max_detections: int,
+        class_agnostic_nms: bool,
+        max_candidates: int,
+        disable_active_learning: bool,
+        active_learning_target_dataset: str | None,
+    ) -> BlockResult:
+        """Boxes and points of every image; errors as those of the model manager."""
+        return self.find_keypoints(
+            images,
+            model_id,
+            reports_model=True,
+            confidence=confidence_of(confidence_mode, custom_confidence, DEFAULT_CONFIDENCE_MODES),
+            keypoint_confidence=keypoint_confidence,
+            class_filter=class_filter,
+            iou_threshold=iou_threshold,
+            max_detections=max_detections,
+            class_agnostic_nms=class_agnostic_nms,
+            max_candidates=max_candidates,
+        )

@@ -1,0 +1,244 @@
+"""Native detectors as ONNX: the same answers, without torch."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from inference_models.backends import built_in_backends
+from inference_models.errors import ModelRuntimeError
+from inference_models.families import BUILT_IN_FAMILIES
+from inference_models.families.native import NATIVE_FAMILIES, native_backends
+from inference_models.manager import ModelManager
+
+torch = pytest.importorskip("torch")
+onnx = pytest.importorskip("onnx")
+pytest.importorskip("onnxscript")
+onnxruntime = pytest.importorskip("onnxruntime")
+
+from inference_models.families.native.export import (  # noqa: E402
+    ExportDescription,
+    export_onnx,
+    require_parity,
+    write_onnx_package,
+    write_torch_package,
+)
+from inference_models.families.native.oriented import oriented_detections  # noqa: E402
+from inference_models.families.request import ClassTable, Request  # noqa: E402
+from inference_models.packages import NetworkInput, load_package  # noqa: E402
+from inference_models.preprocessing import plan_transform  # noqa: E402
+
+CLASSES, POINTS = ("cat", "dog", "fox"), ("nose", "tail")
+SIZE = (64, 96)
+TASKS = ("detect", "segment", "oriented", "pose")
+
+
+def _description(task: str, **changes: Any) -> ExportDescription:
+    points = POINTS if task == "pose" else ()
+    return ExportDescription(CLASSES, SIZE, points, **changes)
+
+
+@pytest.fixture(scope="module")
+def exported(
+    make_detector: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], tuple[Any, Path]]:
+    """The detector of a task and its ONNX file, written once."""
+    made: dict[str, tuple[Any, Path]] = {}
+
+    def export(task: str) -> tuple[Any, Path]:
+        if task not in made:
+            model = make_detector(task)
+            path = tmp_path_factory.mktemp(task) / "model.onnx"
+            export_onnx(model, path, _description(task))
+            made[task] = model, path
+        return made[task]
+
+    return export
+
+
+@pytest.fixture
+def manager() -> Iterator[ModelManager]:
+    """A manager that knows native detectors."""
+    with ModelManager(
+        backends=built_in_backends() | native_backends(),
+        families=(*BUILT_IN_FAMILIES, *NATIVE_FAMILIES),
+    ) as one:
+        yield one
+
+
+class TestExportOnnx:
+    """`export_onnx`."""
+
+    @pytest.mark.parametrize("task", TASKS)
+    def test_same_outputs(self, task: str, exported: Callable[[str], tuple[Any, Path]]) -> None:
+        """onnxruntime answers as torch, for one image and for several."""
+        model, path = exported(task)
+        rng = np.random.default_rng(0)
+        for count in (1, 3):
+            images = rng.random((count, 3, *SIZE), np.float32)
+            gaps = require_parity(model, path, images, _description(task))
+            assert list(gaps) == ["predictions", "prototypes"][: 1 + (task == "segment")]
+
+    def test_graph(self, exported: Callable[[str], tuple[Any, Path]]) -> None:
+        """The file is valid, free of suppression, of foreign operators and of paths of the machine
+        it was written on."""
+        _, path = exported("segment")
+        proto = onnx.load(path)
+        onnx.checker.check_model(proto)
+        assert [(one.domain, one.version) for one in proto.opset_import] == [("", 18)]
+        assert proto.ir_version == 10
+        kinds = {node.op_type for node in proto.graph.node}
+        assert {"Conv", "TopK"} <= kinds
+        assert not {"NonMaxSuppression", "BatchNormalization"} & kinds
+        content = path.read_bytes()
+        assert b".py" not in content
+        assert str(Path.cwd()).encode() not in content
+        parameters = sum(one.numel() for one in exported("segment")[0].deploy().parameters())
+        assert path.stat().st_size < 4 * parameters + 400_000
+
+    def test_half_precision_weights(
+        self, exported: Callable[[str], tuple[Any, Path]], tmp_path: Path
+    ) -> None:
+        """Weights in half precision take half the place and give the answers of rounded weights."""
+        model, plain = exported("detect")
+        path = tmp_path / "half.onnx"
+        export_onnx(model, path, _description("detect"), dtype="float16")
+        assert path.stat().st_size < 0.65 * plain.stat().st_size
+        rounded = model.fuse()
+        images = np.random.default_rng(0).random((1, 3, *SIZE), np.float32)
+        for parameter in rounded.parameters():
+            if parameter.dim() > 1 and parameter.numel() >= 256:
+                parameter.copy_(parameter.half().float())
+        from inference_models.families.native.graphs import InferenceGraph
+
+        with torch.inference_mode():
+            expected = InferenceGraph(rounded).eval()(torch.from_numpy(images))[0].numpy()
+        session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+        found = session.run(None, {"images": images})[0]
+        np.testing.assert_allclose(found[0, :20, 4], expected[0, :20, 4], atol=1e-4)
+
+    def test_parity_check_finds_another_network(
+        self, exported: Callable[[str], tuple[Any, Path]], make_detector: Callable[..., Any]
+    ) -> None:
+        """The check fails on a file written from other weights."""
+        _, path = exported("detect")
+        images = np.random.default_rng(0).random((1, 3, *SIZE), np.float32)
+        with pytest.raises(ModelRuntimeError, match="does not answer as the network"):
+            require_parity(make_detector("detect", seed=1), path, images, _description("detect"))
+
+
+class TestThroughTheManager:
+    """Exported detectors in the model manager."""
+
+    @pytest.mark.parametrize("task", ["detect", "segment", "pose"])
+    def test_same_predictions_as_torch(
+        self,
+        task: str,
+        manager: ModelManager,
+        exported: Callable[[str], tuple[Any, Path]],
+        pictures: list[np.ndarray],
+        tmp_path: Path,
+    ) -> None:
+        """A lone ONNX file and a folder of torch weights report the same objects."""
+        model, path = exported(task)
+        write_torch_package(model, tmp_path / "t", _description(task), dtype="float32")
+        params = {"confidence": 0.3, "max_detections": 40}
+        by_torch = manager.infer(str(tmp_path / "t"), pictures, params)
+        by_onnx = manager.infer(str(path), pictures, params)
+        assert sum(map(len, by_torch)) > 10
+        for ours, theirs in zip(by_onnx, by_torch, strict=True):
+            assert ours.class_id.tolist() == theirs.class_id.tolist()
+            np.testing.assert_allclose(ours.confidence, theirs.confidence, atol=1e-4)
+            np.testing.assert_allclose(ours.xyxy, theirs.xyxy, atol=0.05)
+            if task == "segment":
+                differing = ours.masks.to_dense() != theirs.masks.to_dense()
+                assert differing.mean() < 1e-4
+            if task == "pose":
+                np.testing.assert_allclose(ours.xy, theirs.xy, atol=0.05)
+                assert ours.keypoint_names == theirs.keypoint_names
+
+    def test_runs_without_torch(
+        self, exported: Callable[[str], tuple[Any, Path]], manager: ModelManager, tmp_path: Path
+    ) -> None:
+        """A process in which torch cannot be imported reports the same boxes and masks."""
+        _, path = exported("segment")
+        image = np.random.default_rng(5).integers(0, 256, (40, 70, 3), dtype=np.uint8)
+        np.save(tmp_path / "image.npy", image)
+        code = (
+            "import sys; sys.modules['torch'] = None\n"
+            "import json, numpy as np\n"
+            "from inference_models.families import BUILT_IN_FAMILIES\n"
+            "from inference_models.families.native import NATIVE_FAMILIES\n"
+            "from inference_models.manager import ModelManager\n"
+            "manager = ModelManager(families=(*BUILT_IN_FAMILIES, *NATIVE_FAMILIES))\n"
+            f"found = manager.infer({str(path)!r}, np.load({str(tmp_path / 'image.npy')!r}))[0]\n"
+            "print(json.dumps([found.xyxy.tolist(), found.masks.areas().tolist()]))"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        )
+        boxes, areas = json.loads(done.stdout)
+        here = manager.infer(str(path), image)[0]
+        assert len(here) > 0
+        np.testing.assert_allclose(boxes, here.xyxy, atol=1e-3)
+        assert areas == here.masks.areas().tolist()
+
+    def test_folder(self, make_detector: Callable[..., Any], tmp_path: Path) -> None:
+        """A written folder is a complete package: names, threshold, id, skeleton."""
+        description = _description(
+            "pose", skeleton=[(0, 1)], model_id="animals/1", confidence=0.25, branch="one_to_many"
+        )
+        written = write_onnx_package(make_detector("pose"), tmp_path, description)
+        read = load_package(tmp_path)
+        assert read.digest() == written.digest()
+        assert (read.architecture, read.backend) == ("native-one-to-many", "onnx")
+        assert read.class_names == CLASSES
+        assert read.model_id == "animals/1"
+        assert read.recommended.confidence == 0.25
+        assert [one.keypoints for one in read.keypoints] == [dict(enumerate(POINTS))] * 3
+        assert [(edge.start, edge.end) for edge in read.keypoints[2].edges] == [(0, 1)]
+
+    def test_dense_rows_through_the_manager(
+        self,
+        manager: ModelManager,
+        make_detector: Callable[..., Any],
+        pictures: list[np.ndarray],
+        tmp_path: Path,
+    ) -> None:
+        """The one-to-many branch reports the same objects with either backend."""
+        model, description = make_detector("segment"), _description("segment", branch="one_to_many")
+        write_torch_package(model, tmp_path / "t", description, dtype="float32")
+        write_onnx_package(model, tmp_path / "o", description)
+        by_torch = manager.infer(str(tmp_path / "t"), pictures)
+        by_onnx = manager.infer(str(tmp_path / "o"), pictures)
+        assert sum(map(len, by_torch)) > 4
+        for ours, theirs in zip(by_onnx, by_torch, strict=True):
+            assert ours.class_id.tolist() == theirs.class_id.tolist()
+            np.testing.assert_allclose(ours.xyxy, theirs.xyxy, atol=0.05)
+
+
+class TestOriented:
+    """Rotated boxes from an exported file."""
+
+    def test_predictions(self, exported: Callable[[str], tuple[Any, Path]]) -> None:
+        """The rows of an ONNX file become rotated boxes in px of the image."""
+        _, path = exported("oriented")
+        session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+        images = np.random.default_rng(0).random((1, 3, *SIZE), np.float32)
+        rows = session.run(None, {"images": images})[0][0]
+        assert rows.shape == (300, 7)
+        network = {"training_input_size": {"height": SIZE[0], "width": SIZE[1]}}
+        transform = plan_transform((128, 192), NetworkInput.model_validate(network))
+        request = Request(np.full(3, 0.4, np.float32), 0.3, 300, 3000, False, None, 1.0, 0.0)
+        found = oriented_detections(rows, transform, request, ClassTable(CLASSES))
+        assert len(found) > 3
+        assert (np.diff(found.confidence) <= 0).all()
+        best = rows[0]
+        assert found.xywhr[0, :4] == pytest.approx(best[:4] * 2, rel=1e-3)
