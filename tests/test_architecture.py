@@ -1,4 +1,6 @@
-"""The rules of the house that a machine can see: direction of imports, sizes, names, docstrings, state, generated files."""
+"""The rules of the house that a machine can see: direction of imports, sizes, names, docstrings,
+state, generated files.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +31,8 @@ KEEPS_AN_OBJECT = {"workflows/running.py": "_default"}
 # The one place that joins predictions; everything else goes through it.
 JOINS_DETECTIONS = {"blocks/kinds/detections/concat.py"}
 MUTATORS = {
-    "append", "extend", "insert", "add", "update", "setdefault", "pop", "popitem", "clear", "remove",
-    "discard", "appendleft", "popleft",
+    "append", "extend", "insert", "add", "update", "setdefault", "pop", "popitem", "clear",
+    "remove", "discard", "appendleft", "popleft",
 }  # fmt: skip
 
 
@@ -89,7 +91,9 @@ def test_something_is_checked() -> None:
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_imports_point_down(package: str) -> None:
-    """workflows -> blocks -> {execution_engine, inference_models}, never back and never between the last two."""
+    """workflows -> blocks -> {execution_engine, inference_models}, never back and never between the
+    last two.
+    """
     faults = [
         f"{relative(path)}:{line} imports {name}"
         for path in MODULES
@@ -156,7 +160,9 @@ def test_imports_of_the_engine_load_nothing_slow() -> None:
 
 def test_files_have_one_subject() -> None:
     """No module of the packages is longer than 450 lines."""
-    lengths = {relative(path): len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES}
+    lengths = {
+        relative(path): len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES
+    }
     assert {name: length for name, length in lengths.items() if length > LONGEST_FILE} == {}
 
 
@@ -219,7 +225,8 @@ def _changes(path: Path, names: set[str]) -> Iterator[str]:
 
 
 def test_modules_hold_no_state() -> None:
-    """No module-level list, dict or set is changed, nothing is rebound, no function remembers its arguments.
+    """No module-level list, dict or set is changed, nothing is rebound, no function remembers its
+    arguments.
 
     A function without parameters may be cached: that is a constant made when it is first needed.
     """
@@ -264,7 +271,9 @@ def test_errors_are_not_swallowed() -> None:
 
 
 def test_predictions_are_joined_in_one_place() -> None:
-    """`sv.Detections.merge` loses columns of empty results; joining goes through our own function."""
+    """`sv.Detections.merge` loses columns of empty results; joining goes through our own
+    function.
+    """
     faults = [
         f"{relative(path)}:{node.lineno}"
         for path in MODULES
@@ -276,7 +285,9 @@ def test_predictions_are_joined_in_one_place() -> None:
 
 
 def test_generated_index_is_current() -> None:
-    """The index and schemas of the blocks say what the code says; else run `python -m blocks.indexing`."""
+    """The index and schemas of the blocks say what the code says; else run `python -m
+    blocks.indexing`.
+    """
     from blocks.indexing import stale_files
 
     assert stale_files() == []

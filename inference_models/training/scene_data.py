@@ -4,7 +4,7 @@ becomes tensors."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import cv2
 import numpy as np
@@ -27,9 +27,8 @@ Request = tuple[int, bool]
 class SceneSource(Protocol):
     """A generator of scenes of one size."""
 
-    class_names: Sequence[str]
-    keypoint_names: Sequence[str]
-    size: tuple[int, int]
+    @property
+    def class_names(self) -> Sequence[str]: ...
 
     def scene(self, index: int) -> Scene: ...
 
@@ -83,9 +82,9 @@ def join_scenes(scenes: Sequence[Scene]) -> Scene:
         part = scene.instance_map
         shifted = part + np.uint8(sum(counts[:number]))
         instance_map[y : y + height, x : x + width] = np.where(part > 0, shifted, 0)
-        boxes.append(scene.boxes + np.float32([x, y, x, y]))
-        rotated.append(scene.rotated_boxes + np.float32([x, y, 0, 0, 0]))
-        keypoints.append(scene.keypoints + np.float32([x, y]))
+        boxes.append(scene.boxes + np.array([x, y, x, y], dtype=np.float32))
+        rotated.append(scene.rotated_boxes + np.array([x, y, 0, 0, 0], dtype=np.float32))
+        keypoints.append(scene.keypoints + np.array([x, y], dtype=np.float32))
     return Scene(
         image=image,
         class_ids=np.concatenate([scene.class_ids for scene in scenes]),
@@ -191,7 +190,7 @@ class SceneData(LightningDataModule):
         """No mosaics from the next epoch on."""
         self.sampler.mosaic = 0.0
 
-    def train_dataloader(self) -> DataLoader[tuple[Tensor, TargetBatch]]:
+    def train_dataloader(self) -> DataLoader[Any]:
         return DataLoader(
             self.dataset,
             batch_size=self.batch_size,

@@ -1,6 +1,8 @@
-"""Prints what the engine itself costs: a step, an element, a compilation, a start, two steps at once.
+"""Prints what the engine itself costs: a step, an element, a compilation, a start, two steps at
+once.
 
-Run it with `python -m tests.benchmarks.bench_engine`. Each figure is a median; the targets stand beside them.
+Run it with `python -m tests.benchmarks.bench_engine`. Each figure is a median; the targets stand
+beside them.
 """
 
 from __future__ import annotations
@@ -61,7 +63,9 @@ def chain(steps: int = STEPS, tag: str = "s") -> dict[str, Any]:
 
 
 def median_seconds(work: Callable[[], Any], runs: int = RUNS, repeats: int = 1) -> float:
-    """Median time of one call, over `runs` measurements of `repeats` calls after one that warms up."""
+    """Median time of one call, over `runs` measurements of `repeats` calls after one that warms
+    up.
+    """
     work()
     times = []
     for _ in range(runs):
@@ -100,7 +104,9 @@ def element_overhead() -> None:
 
 
 def compilation() -> None:
-    """Compilation of 50 steps: not seen before, seen before, and seen before with making the engine."""
+    """Compilation of 50 steps: not seen before, seen before, and seen before with making the
+    engine.
+    """
     registry = discover_registry({})
     tags = iter(range(10_000))
     new = median_seconds(lambda: compile_definition(chain(tag=f"t{next(tags)}_"), registry))

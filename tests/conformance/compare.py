@@ -1,13 +1,16 @@
 """Compares the result of a case with the recorded one. Runs nothing.
 
-A case's `compare` object holds tolerances (`atol`, `rtol`, `mean_tol`, `std_tol`, `thumb_tol`, `lossy_extra`, `strict`) and
-`rules`: objects with a `path` (dots below `outputs` or `sequence`; `*` is one component, `**` any number) and any of
+A case's `compare` object holds tolerances (`atol`, `rtol`, `mean_tol`, `std_tol`, `thumb_tol`,
+`lossy_extra`, `strict`) and `rules`: objects with a `path` (dots below `outputs` or `sequence`; `*`
+is one component, `**` any number) and any of
 
-    ignore, optional, type_only, regex, unordered, relabel (numbers one-to-one, such as tracker ids), polygon and min_iou
-    (outlines as areas), any_shape (arrays), shape_only (images), and tolerances of its own.
+    ignore, optional, type_only, regex, unordered, relabel (numbers one-to-one, such as tracker
+    ids), polygon and min_iou (outlines as areas), any_shape (arrays), shape_only (images), and
+    tolerances of its own.
 
-Everywhere: ids made by a run are compared by their relation (`<uuid:N>`, one-to-one), numbers within tolerances, 3 equals
-3.0, errors by class, blocks and properties but never by message, pictures by shape, statistics and thumbnail.
+Everywhere: ids made by a run are compared by their relation (`<uuid:N>`, one-to-one), numbers
+within tolerances, 3 equals 3.0, errors by class, blocks and properties but never by message,
+pictures by shape, statistics and thumbnail.
 """
 
 from __future__ import annotations
@@ -45,12 +48,14 @@ _FARTHEST_POLYGON = 5000
 _LEAST_POLYGON_IOU = 0.9
 
 
-class Difference(Exception):  # noqa: N818 - it is a finding, not a fault
+class Difference(Exception):
     """The first place where a result differs; the text says where and how."""
 
 
 def first_difference(case: Mapping[str, Any], result: Mapping[str, Any]) -> str | None:
-    """Where the result of a case differs from what is right, None when it fits `expect` or an alternative."""
+    """Where the result of a case differs from what is right, None when it fits `expect` or an
+    alternative.
+    """
     found = _difference(case, result, case["expect"])
     if found is None:
         return None
@@ -96,9 +101,7 @@ class Comparison:
         self._forward: dict[str, str] = {}
         self._backward: dict[str, str] = {}
 
-    def value(
-        self, expected: Any, got: Any, path: str, inherited: Options | None = None
-    ) -> None:
+    def value(self, expected: Any, got: Any, path: str, inherited: Options | None = None) -> None:
         """Raises `Difference` when `got` is not what `expected` says, here or anywhere below."""
         options = {key: item for key, item in (inherited or {}).items() if key in _INHERITED}
         options.update(self._options(path))
@@ -293,7 +296,8 @@ class Comparison:
         limit = settings["thumb_tol"]
         if average > limit / 5 + extra or high > limit * 2 + 3 * extra:
             raise Difference(
-                f"{path}: image pixels differ (thumbnail mean {average:.2f}, 99th percentile {high:.0f})"
+                f"{path}: image pixels differ (thumbnail mean {average:.2f}, 99th percentile "
+                f"{high:.0f})"
             )
 
 
@@ -335,7 +339,9 @@ def _compare_polygons(expected: Sequence[Any], got: Any, path: str, least: float
 
 
 def _points(outline: Sequence[Any]) -> np.ndarray:
-    pairs = [(point["x"], point["y"]) if isinstance(point, dict) else tuple(point) for point in outline]
+    pairs = [
+        (point["x"], point["y"]) if isinstance(point, dict) else tuple(point) for point in outline
+    ]
     return np.array(pairs, float).reshape(-1, 2)
 
 

@@ -1,6 +1,7 @@
 """Pictures the recorded cases run on, drawn in code so that every machine gets the same pixels.
 
-Only fixed seeds and drawing without anti-aliasing: `images_manifest.json` holds a digest of each picture in use. All
+Only fixed seeds and drawing without anti-aliasing: `images_manifest.json` holds a digest of each
+picture in use. All
 pictures are uint8, (h, w, 3) BGR unless a docstring says otherwise. Running cases is not done here.
 """
 
@@ -125,7 +126,9 @@ def patch_scene(
     at: tuple[tuple[int, int], ...] = ((30, 20), (150, 100)),
     seed: int = 5,
 ) -> Picture:
-    """A plain background with exact copies of one patch, their upper left corners at `at` (x, y)."""
+    """A plain background with exact copies of one patch, their upper left corners at `at` (x,
+    y).
+    """
     picture = np.full((h, w, 3), 90, np.uint8)
     picture[:, :, 1] += (np.arange(w) // 8).astype(np.uint8)[None]
     stamp = patch(seed)
@@ -181,8 +184,8 @@ def icon_rgba(size: int = 20) -> Picture:
 _DRAWINGS: Mapping[str, Callable[..., Picture]] = {
     function.__name__: function
     for function in (
-        gradient, gray_gradient, discs, checker, text_board, noise, blocks, solid, px1, four_colors, shapes,
-        patch, patch_scene, moving_square, tilted, panorama, icon_rgba,
+        gradient, gray_gradient, discs, checker, text_board, noise, blocks, solid, px1, four_colors,
+        shapes, patch, patch_scene, moving_square, tilted, panorama, icon_rgba,
     )
 }  # fmt: skip
 
@@ -191,8 +194,8 @@ def picture_of(source: Mapping[str, Any]) -> tuple[str, Picture]:
     """The picture a case asks for, with its name in the manifest.
 
     Args:
-        source: `{"$image": name, "args": {}}` (drawn here), `{"$skimage": name}` (from scikit-image) or
-            `{"$asset": file}`.
+        source: `{"$image": name, "args": {}}` (drawn here), `{"$skimage": name}` (from
+            scikit-image) or `{"$asset": file}`.
 
     Raises:
         ModuleNotFoundError: a scikit-image picture is wanted and the package is not installed.

@@ -1,7 +1,9 @@
-"""Turns results of a run into plain JSON trees that can be compared with recorded ones. Compares nothing.
+"""Turns results of a run into plain JSON trees that can be compared with recorded ones. Compares
+nothing.
 
-Leaves without a JSON form become one-member objects: `$image` (shape, mean and standard deviation a channel, thumbnail),
-`$array`, `$bytes`, `$object`, `$error`. Ids made during the run become `<uuid:N>`, numbered by first appearance.
+Leaves without a JSON form become one-member objects: `$image` (shape, mean and standard deviation a
+channel, thumbnail), `$array`, `$bytes`, `$object`, `$error`. Ids made during the run become
+`<uuid:N>`, numbered by first appearance.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ Tree = Any
 
 
 def summarise_image(pixels: np.ndarray) -> dict[str, Any]:
-    """Shape, statistics and a PNG thumbnail (base64, longest side 48 px) of (h, w) or (h, w, c) pixels."""
+    """Shape, statistics and a PNG thumbnail (base64, longest side 48 px) of (h, w) or (h, w, c)
+    pixels.
+    """
     height, width = pixels.shape[:2]
     values = pixels.reshape(height, width, -1).astype(np.float64)
     scale = min(1.0, THUMBNAIL_SIDE / max(height, width, 1))
@@ -85,7 +89,8 @@ def plain(value: Any) -> Tree:
 
 
 def merge(serialised: Any, live: Any) -> Tree:
-    """Tree of a serialised result whose pictures are summarised from the live result of the same run.
+    """Tree of a serialised result whose pictures are summarised from the live result of the same
+    run.
 
     Where there is no live picture the JPEG text is decoded and the summary marked `lossy`.
     """
@@ -95,7 +100,9 @@ def merge(serialised: Any, live: Any) -> Tree:
             summary = {**summarise_image(_decoded(serialised["value"])), "lossy": True}
         else:
             summary = summarise_image(pixels)
-        rest = {key: plain(item) for key, item in serialised.items() if key not in ("type", "value")}
+        rest = {
+            key: plain(item) for key, item in serialised.items() if key not in ("type", "value")
+        }
         return {"$image": summary, **rest}
     if isinstance(serialised, dict):
         members = live if isinstance(live, dict) else {}
@@ -131,7 +138,9 @@ def mask_ids(tree: Tree, given: Collection[str] = ()) -> Tree:
 
 
 def describe_error(error: BaseException) -> Tree:
-    """`{"$error": ...}`: class, the blocks and properties it names, status code and (shortened) message."""
+    """`{"$error": ...}`: class, the blocks and properties it names, status code and (shortened)
+    message.
+    """
     named = [
         (getattr(entry, "block_id", None), getattr(entry, "property_name", None))
         for entry in getattr(error, "blocks_errors", None) or []

@@ -34,7 +34,9 @@ def main(arguments: Sequence[str]) -> int:
             lines.append(f"SKIP {case['id']}: {missing}")
     for area, counts in sorted(areas.items()):
         lines.append(f"{area:16}" + "".join(f"{count:4} {name}" for name, count in counts.items()))
-    total = {name: sum(counts[name] for counts in areas.values()) for name in ("pass", "fail", "skipped")}
+    total = {
+        name: sum(counts[name] for counts in areas.values()) for name in ("pass", "fail", "skipped")
+    }
     lines.append(f"{'all':16}" + "".join(f"{count:4} {name}" for name, count in total.items()))
     sys.stdout.write("\n".join(lines) + "\n")
     return 1 if total["fail"] else 0

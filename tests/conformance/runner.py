@@ -1,4 +1,6 @@
-"""Runs recorded cases: reads them, decodes their inputs, gives each a fresh engine. Compares nothing."""
+"""Runs recorded cases: reads them, decodes their inputs, gives each a fresh engine. Compares
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,10 @@ _CUSTOM_PYTHON_PROBE = {
                 "inputs": {},
                 "outputs": {"one": {"type": "DynamicOutputDefinition", "kind": []}},
             },
-            "code": {"type": "PythonCode", "run_function_code": "def run(self):\n    return {'one': 1}"},
+            "code": {
+                "type": "PythonCode",
+                "run_function_code": "def run(self):\n    return {'one': 1}",
+            },
         }
     ],
 }
@@ -85,9 +90,11 @@ def serves_custom_python(registry: BlockRegistry) -> bool:
 
 
 def run_case(case: Case, registry: BlockRegistry) -> dict[str, Any]:
-    """Result of a case as a JSON tree with `outputs`, `sequence` or `error`, and `files` when it wrote any.
+    """Result of a case as a JSON tree with `outputs`, `sequence` or `error`, and `files` when it
+    wrote any.
 
-    A case is run for its serialised result; when there are pictures in it, once more for their pixels.
+    A case is run for its serialised result; when there are pictures in it, once more for their
+    pixels.
     """
     with _write_folder() as folder:
         serialised, error = _run(case, registry, folder, True)
@@ -114,7 +121,9 @@ def run_case(case: Case, registry: BlockRegistry) -> dict[str, Any]:
 def _run(
     case: Case, registry: BlockRegistry, folder: str, serialize: bool
 ) -> tuple[list[Any], dict[str, Any] | None]:
-    """Results of all runs of a case on one engine; in a sequence an error is the result of its run."""
+    """Results of all runs of a case on one engine; in a sequence an error is the result of its
+    run.
+    """
     results: list[Any] = []
     engine = None
     try:
@@ -145,9 +154,7 @@ def _engine(
         "workflows_core.allowed_write_directory": folder,
         "workflows_core.allow_custom_python": True,
     }
-    return ExecutionEngine.init(
-        definition, {**permissions, **init_parameters}, registry=registry
-    )
+    return ExecutionEngine.init(definition, {**permissions, **init_parameters}, registry=registry)
 
 
 def _decoded(value: Any, folder: str) -> Any:

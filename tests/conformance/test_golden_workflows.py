@@ -1,4 +1,6 @@
-"""Small workflows of core blocks with results that are known by heart: depth, gates, outputs, errors, query language."""
+"""Small workflows of core blocks with results that are known by heart: depth, gates, outputs,
+errors, query language.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,6 @@ from execution_engine.errors import (
 )
 from tests.execution_engine.toy_blocks import (
     batch_input,
-    block,
     parameter,
     step,
     toy_registry,
@@ -120,7 +121,9 @@ def test_slices_of_one_image(registry: BlockRegistry) -> None:
 
 
 def test_inputs_defaults_and_all_outputs(registry: BlockRegistry) -> None:
-    """Batch inputs by element, the default of a parameter in every row, `.*` as a list of objects."""
+    """Batch inputs by element, the default of a parameter in every row, `.*` as a list of
+    objects.
+    """
     rows = run(
         registry,
         workflow(
@@ -255,7 +258,9 @@ def test_null_element(registry: BlockRegistry) -> None:
 
 
 def test_coordinates_of_the_input_and_of_a_crop(registry: BlockRegistry) -> None:
-    """`parent` gives positions on the input image and no origins, `own` those on the crop with its origins."""
+    """`parent` gives positions on the input image and no origins, `own` those on the crop with its
+    origins.
+    """
     rng = np.random.default_rng(0)
     template = rng.integers(0, 255, (20, 30, 3), dtype=np.uint8)
     image = np.full((100, 200, 3), 90, np.uint8)
@@ -324,12 +329,13 @@ def test_custom_python(registry: BlockRegistry) -> None:
     manifest = {
         "type": "ManifestDescription",
         "block_type": "Inverse",
-        "inputs": {
-            "a": {"type": "DynamicInputDefinition", "selector_types": ["input_parameter"]}
-        },
+        "inputs": {"a": {"type": "DynamicInputDefinition", "selector_types": ["input_parameter"]}},
         "outputs": {"out": {"type": "DynamicOutputDefinition", "kind": []}},
     }
-    code = {"type": "PythonCode", "run_function_code": "def run(self, a):\n    return {'out': 1 / a}"}
+    code = {
+        "type": "PythonCode",
+        "run_function_code": "def run(self, a):\n    return {'out': 1 / a}",
+    }
     definition = workflow(
         [parameter("a")],
         [{"type": "Inverse", "name": "i", "a": "$inputs.a"}],
@@ -356,7 +362,12 @@ BLUR = f"{CORE}image_blur@v1"
 FAULTY = [
     (WorkflowSyntaxError, workflow([], [step(f"{CORE}no_such@v1", "a")]), "a", None),
     (WorkflowSyntaxError, workflow([IMAGE], [step(BLUR, "a")]), "a", "image"),
-    (InvalidReferenceTargetError, workflow([IMAGE], [step(BLUR, "a", image="$inputs.no")]), "a", "image"),
+    (
+        InvalidReferenceTargetError,
+        workflow([IMAGE], [step(BLUR, "a", image="$inputs.no")]),
+        "a",
+        "image",
+    ),
     (
         InvalidReferenceTargetError,
         workflow([IMAGE], [step(BLUR, "a", image="$steps.no.image")]),
@@ -443,7 +454,11 @@ FAULTY = [
 
 @pytest.mark.parametrize(("error", "definition", "block_id", "property_name"), FAULTY)
 def test_faulty_definitions(
-    registry: BlockRegistry, error: type[WorkflowError], definition: Any, block_id: str, property_name: Any
+    registry: BlockRegistry,
+    error: type[WorkflowError],
+    definition: Any,
+    block_id: str,
+    property_name: Any,
 ) -> None:
     """Each fault raises its class and names the step and, where there is one, the field."""
     with pytest.raises(WorkflowCompilerError) as caught:
@@ -496,8 +511,8 @@ def test_centre_of_a_box(registry: BlockRegistry) -> None:
         ],
         {"c": "$steps.c.output"},
     )
-    row = {"x": 12.5, "y": 15, "width": 15, "height": 20, "confidence": 1, "class": "a", "class_id": 0,
-           "detection_id": "d", "parent_id": "image"}  # fmt: skip
+    row = {"x": 12.5, "y": 15, "width": 15, "height": 20, "confidence": 1, "class": "a",
+           "class_id": 0, "detection_id": "d", "parent_id": "image"}  # fmt: skip
     detections = {"image": {"width": 40, "height": 40}, "predictions": [row]}
     rows = run(registry, definition, {"d": [detections]}, serialize_results=True)
     assert rows == [{"c": [[12, 15]]}]

@@ -25,19 +25,25 @@ IMAGE = {"type": "WorkflowImage", "name": "image"}
 
 
 def test_dollar_sign_can_be_escaped() -> None:
-    """There no text of a field that takes references can begin with `$`; here `$$` stands for it."""
+    """There no text of a field that takes references can begin with `$`; here `$$` stands for
+    it.
+    """
     definition = workflow([], [step("pass", "p", x="$$5")], {"o": "$steps.p.out"})
     assert run(definition) == [{"o": "$5"}]
 
 
 def test_empty_batch_is_answered() -> None:
     """There an empty list is refused; here it is a batch of nothing."""
-    definition = workflow([batch_input("x")], [step("pass", "p", x="$inputs.x")], {"o": "$steps.p.out"})
+    definition = workflow(
+        [batch_input("x")], [step("pass", "p", x="$inputs.x")], {"o": "$steps.p.out"}
+    )
     assert run(definition, {"x": []}) == []
 
 
 def test_single_predictions_are_moved_to_the_input_image() -> None:
-    """There only batched predictions are moved to the space of the input image; here single ones too."""
+    """There only batched predictions are moved to the space of the input image; here single ones
+    too.
+    """
     made = block(
         "t/m@v1", lambda: {"out": Marks([(1, 2)], offset=(10, 20))}, outputs={"out": [MARKS_KIND]}
     )
@@ -47,9 +53,13 @@ def test_single_predictions_are_moved_to_the_input_image() -> None:
 
 
 def test_parameter_feeds_a_field_of_references_only() -> None:
-    """There such a field refuses every plain value of a parameter; here there is nothing to check it against."""
+    """There such a field refuses every plain value of a parameter; here there is nothing to check
+    it against.
+    """
     only = block("t/o@v1", lambda x: {"out": x}, fields={"x": Selector(kind=[STRING_KIND])})
-    definition = workflow([parameter("p")], [step("t/o@v1", "o", x="$inputs.p")], {"o": "$steps.o.out"})
+    definition = workflow(
+        [parameter("p")], [step("t/o@v1", "o", x="$inputs.p")], {"o": "$steps.o.out"}
+    )
     assert run(definition, {"p": "text"}, only) == [{"o": "text"}]
 
 
@@ -63,14 +73,18 @@ def test_run_leaves_the_callers_dictionary_alone() -> None:
 
 
 def test_nested_input_as_output() -> None:
-    """There a nested batch input that is an output comes back wrong; here as the nested lists that were given."""
+    """There a nested batch input that is an output comes back wrong; here as the nested lists that
+    were given.
+    """
     definition = workflow([batch_input("x", 2)], [], {"x": "$inputs.x"})
     assert run(definition, {"x": [[1, 2], [3]]}) == [{"x": [1, 2]}, {"x": [3]}]
     assert run(definition, {"x": [[None]]}) == [{"x": [None]}]
 
 
 def test_serialised_results_are_json() -> None:
-    """There the time of a frame stays a Python object in serialised results; here it is ISO-8601 text."""
+    """There the time of a frame stays a Python object in serialised results; here it is ISO-8601
+    text.
+    """
     rows = run(
         workflow([IMAGE], [], {"i": "$inputs.image"}),
         {"image": np.zeros((2, 2, 3), np.uint8)},
@@ -82,7 +96,9 @@ def test_serialised_results_are_json() -> None:
 
 
 def test_outputs_keep_the_order_of_the_definition() -> None:
-    """There single values come before batches and generated lists; here outputs are in the order they are written."""
+    """There single values come before batches and generated lists; here outputs are in the order
+    they are written.
+    """
     definition = workflow(
         [batch_input("x"), parameter("p")],
         [step("generate", "g")],

@@ -38,7 +38,9 @@ ECHO = workflow([batch_input("x")], [step("pass", "p", x="$inputs.x")], {"o": "$
 
 class TestInit:
     def test_signature_of_the_wider_ecosystem(self) -> None:
-        """Arguments that hosts know have their names, order and defaults; our own are keyword-only."""
+        """Arguments that hosts know have their names, order and defaults; our own are
+        keyword-only.
+        """
         parameters = inspect.signature(ExecutionEngine.init).parameters
         assert [name for name, p in parameters.items() if p.kind is not p.KEYWORD_ONLY] == [
             "workflow_definition",
@@ -81,7 +83,8 @@ class TestInit:
             assert engine.run({"x": 1}) == [{"o": 1}]
 
     @pytest.mark.parametrize(
-        ("own", "given", "expected"), [("a", "b", "a"), (None, "b", "b"), (5, "b", "b"), (None, None, None)]
+        ("own", "given", "expected"),
+        [("a", "b", "a"), (None, "b", "b"), (5, "b", "b"), (None, None, None)],
     )
     def test_workflow_id(self, own: Any, given: Any, expected: Any) -> None:
         """The definition's own id wins over the host's."""
@@ -114,7 +117,9 @@ class TestImageSources:
     DEFINITION = workflow([{"type": "WorkflowImage", "name": "image"}], [], {"o": "$inputs.image"})
 
     def test_policy_of_the_host(self, tmp_path: Path) -> None:
-        """The init parameter `image_codec` says what is permitted; the engine can forbid local files on top."""
+        """The init parameter `image_codec` says what is permitted; the engine can forbid local
+        files on top.
+        """
         path = tmp_path / "a.png"
         cv2.imwrite(str(path), np.full((3, 5, 3), 7, np.uint8))
         inputs = {"image": {"type": "file", "value": str(path)}}
@@ -133,7 +138,9 @@ class TestImageSources:
             ):
                 engine.run(inputs)
 
-    @pytest.mark.parametrize("value", ["http://example.com/a.jpg", "/etc/hostname", "not base64!", "", b"\x00", 5, None])
+    @pytest.mark.parametrize(
+        "value", ["http://example.com/a.jpg", "/etc/hostname", "not base64!", "", b"\x00", 5, None]
+    )
     def test_default_refuses(self, value: Any) -> None:
         """Without a policy neither URLs nor files are read, and what is no image is refused."""
         with pytest.raises(RuntimeInputError):
@@ -182,7 +189,9 @@ class TestPreload:
         {"b": "$steps.b.out"},
     )
 
-    def _engine(self, manager: Any, names: Any = NAMES, closed: list[str] | None = None) -> ExecutionEngine:
+    def _engine(
+        self, manager: Any, names: Any = NAMES, closed: list[str] | None = None
+    ) -> ExecutionEngine:
         return ExecutionEngine.init(
             self.DEFINITION,
             {} if manager is None else {"model_manager": manager},
@@ -191,7 +200,9 @@ class TestPreload:
         )
 
     def test_written_ids_now_and_parameters_at_the_first_run(self) -> None:
-        """Models that are written down load at once, those that are parameters with their first value."""
+        """Models that are written down load at once, those that are parameters with their first
+        value.
+        """
         manager = Manager()
         engine = self._engine(manager)
         assert manager.loaded == ["some/1"]
@@ -258,7 +269,8 @@ class TestStreamPipeline:
             with pytest.raises(ExecutionEngineNotImplementedError) as caught:
                 engine.flush_stream_pipeline({})
         assert str(caught.value) == (
-            "Step 'p' (t/piped@v1) answers for earlier frames; draining such steps is not supported."
+            "Step 'p' (t/piped@v1) answers for earlier frames; draining such steps is not "
+            "supported."
         )
 
 
@@ -312,18 +324,29 @@ class TestProfiling:
         assert open_runs == []
 
     def test_phases(self) -> None:
-        """Compilation, initialisation, inputs, checks, each step and the response are there once a run."""
+        """Compilation, initialisation, inputs, checks, each step and the response are there once a
+        run.
+        """
         trace = self._trace()
         names = [event["name"] for event in trace if event["ph"] == "X"]
-        assert sorted(names) == sorted(
-            ["workflow_compilation", "steps_initialisation", "workflow_input_assembly", "workflow_execution",
-             "runtime_input_validation", "step_execution", "step_execution", "step_execution", "outputs_construction"]
-        )  # fmt: skip
+        assert sorted(names) == [
+            "outputs_construction",
+            "runtime_input_validation",
+            *["step_execution"] * 3,
+            "steps_initialisation",
+            "workflow_compilation",
+            "workflow_execution",
+            "workflow_input_assembly",
+        ]
         steps = [event["args"] for event in trace if event["name"] == "step_execution"]
         assert [item["step"] for item in steps] == ["a", "i", "q"]
         assert steps[0]["type"] == "toy/add@v1"
         (settings,) = [event["args"] for event in trace if event["name"] == "run_settings"]
-        assert settings == {"workflow_id": "abc", "is_preview": True, "stream_flush_deferred": False}
+        assert settings == {
+            "workflow_id": "abc",
+            "is_preview": True,
+            "stream_flush_deferred": False,
+        }
 
     def test_checks_of_parameters(self) -> None:
         """Checking parameters is a phase of its own where there is something to check."""

@@ -42,7 +42,9 @@ print(json.dumps([rows, moved, [name for name in banned if name in sys.modules]]
 
 
 def test_toy_kind_without_prediction_libraries() -> None:
-    """A workflow on a kind of its own reads, selects, moves and writes values with nothing else imported."""
+    """A workflow on a kind of its own reads, selects, moves and writes values with nothing else
+    imported.
+    """
     root = Path(__file__).parents[2]
     finished = subprocess.run(
         [sys.executable, "-c", PROGRAM], cwd=root, capture_output=True, text=True, check=False

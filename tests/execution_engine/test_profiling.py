@@ -20,11 +20,15 @@ class TestChromeTraceProfiler:
             profiler.notify_event("moment", run_id=run_id, metadata={"run": run_id})
             profiler.end_workflow_run(run_id)
             runs.append(run_id)
-        kept = [event["args"]["run"] for event in profiler.export_trace() if event["name"] == "moment"]
+        kept = [
+            event["args"]["run"] for event in profiler.export_trace() if event["name"] == "moment"
+        ]
         assert kept == runs[1:]
 
     def test_phases(self, tmp_path: Path) -> None:
-        """Phases are given as begin and end, or as one event with a duration, also when they fail."""
+        """Phases are given as begin and end, or as one event with a duration, also when they
+        fail.
+        """
         profiler = ChromeTraceProfiler()
         profiler.start_execution_phase("outer", ("a", "b"), {"k": 1})
         with (

@@ -43,10 +43,14 @@ def core() -> BlockRegistry:
 
 
 class TestUnknownStepTypeDumpsEveryKnownType:
-    """A template uses a step type the server does not know and gets a dump of every type (roboflow/inference#603)."""
+    """A template uses a step type the server does not know and gets a dump of every type
+    (roboflow/inference#603).
+    """
 
     def test_one_short_problem_with_the_way_out(self, core: BlockRegistry) -> None:
-        """One error: step, place, the unknown type and at most three near ones, and a code for machines."""
+        """One error: step, place, the unknown type and at most three near ones, and a code for
+        machines.
+        """
         definition = workflow(
             [IMAGE],
             [
@@ -82,7 +86,9 @@ class TestOneMissingPluginRefusesTheWholeGraph:
     )
 
     def test_the_rest_is_shown(self) -> None:
-        """Steps, edges and outputs that can be understood are there; every missing type names its steps and pack."""
+        """Steps, edges and outputs that can be understood are there; every missing type names its
+        steps and pack.
+        """
         parsed, graph, problems = inspect_graph(self.DEFINITION, toy_registry())
         assert [item.name for item in parsed.steps] == ["a", "b", "c", "d"]
         assert [graph.nodes[i].step.name for i in graph.order] == ["a", "b", "c", "d"]
@@ -103,7 +109,9 @@ class TestOneMissingPluginRefusesTheWholeGraph:
 
 
 class TestCropsPairImagesAndBoxesOfDifferentBranches:
-    """Crops pair images and boxes by position; from different branches they are nonsense (roboflow/inference#390)."""
+    """Crops pair images and boxes by position; from different branches they are nonsense
+    (roboflow/inference#390).
+    """
 
     def test_compiler_refuses_unrelated_branches(self) -> None:
         """Elements of two branches that split on their own do not belong together."""
@@ -123,7 +131,9 @@ class TestCropsPairImagesAndBoxesOfDifferentBranches:
         assert "$steps.boxes.out" in problem.message
 
     def test_detections_of_another_image_raise(self, core: BlockRegistry) -> None:
-        """Detections in another order than their images are refused at run time, naming images, step and sources."""
+        """Detections in another order than their images are refused at run time, naming images,
+        step and sources.
+        """
         definition = workflow(
             [IMAGE, batch_input("found", kind=["object_detection_prediction"])],
             [
@@ -159,7 +169,9 @@ class TestCropsPairImagesAndBoxesOfDifferentBranches:
 
 
 class TestStepWhereBranchesMeetIsSkipped:
-    """A step where two branches meet again is skipped though one ran, and the run says completed (twentyhq/twenty#24060)."""
+    """A step where two branches meet again is skipped though one ran, and the run says completed
+    (twentyhq/twenty#24060).
+    """
 
     DEFINITION = workflow(
         [parameter("take")],
@@ -175,7 +187,9 @@ class TestStepWhereBranchesMeetIsSkipped:
 
     @pytest.mark.parametrize(("take", "went", "skipped"), [(1, "a", "b"), (0, "b", "a")])
     @pytest.mark.parametrize("workers", [1, 4])
-    def test_runs_when_one_branch_is_alive(self, take: int, went: str, skipped: str, workers: int) -> None:
+    def test_runs_when_one_branch_is_alive(
+        self, take: int, went: str, skipped: str, workers: int
+    ) -> None:
         """The meeting step and what follows run; the report lists the branch not taken and why."""
         report = RunReport()
         rows = run(self.DEFINITION, {"take": take}, report=report, max_concurrent_steps=workers)
@@ -185,7 +199,9 @@ class TestStepWhereBranchesMeetIsSkipped:
         assert report.calls == {"if": 1, went: 1, skipped: 0, "meet": 1, "after": 1}
 
     def test_no_branch_alive(self) -> None:
-        """With no branch taken the meeting step says so by its own means, and the report names both."""
+        """With no branch taken the meeting step says so by its own means, and the report names
+        both.
+        """
         report = RunReport()
         rows = run(self.DEFINITION, {"take": 7}, report=report)
         assert rows == [{"meet": None, "after": None}]
@@ -193,7 +209,9 @@ class TestStepWhereBranchesMeetIsSkipped:
 
 
 class TestBranchesShareOneBuffer:
-    """Two branches get the same buffer; one edits it in place and the other sees the edit (node-red/node-red#5953)."""
+    """Two branches get the same buffer; one edits it in place and the other sees the edit
+    (node-red/node-red#5953).
+    """
 
     @pytest.mark.parametrize("order", [("draw", "measure"), ("measure", "draw")])
     @pytest.mark.parametrize("workers", [1, 4])
@@ -226,4 +244,6 @@ class TestBranchesShareOneBuffer:
 def test_reports_are_json(core: BlockRegistry) -> None:
     """Problems of a definition can be sent as they are."""
     problems = find_problems(workflow([], [step("CSV/Sink", "log")]), core)
-    assert json.loads(json.dumps([problem.to_dict() for problem in problems]))[0]["block_id"] == "log"
+    assert (
+        json.loads(json.dumps([problem.to_dict() for problem in problems]))[0]["block_id"] == "log"
+    )

@@ -1,6 +1,7 @@
 """Throw-away blocks and workflow definitions for tests of the engine.
 
-Every block works on plain numbers and texts, so that a result can be worked out by hand. No block of the project, no
+Every block works on plain numbers and texts, so that a result can be worked out by hand. No block
+of the project, no
 prediction and no picture may be used here.
 """
 
@@ -14,6 +15,7 @@ from pydantic import create_model
 
 from execution_engine import BlockRegistry, ExecutionEngine, Plugin
 from execution_engine.block_api import (
+    Batch,
     FlowControl,
     OutputDefinition,
     Selector,
@@ -24,7 +26,7 @@ from execution_engine.block_api import (
 from execution_engine.kinds.catalogue import WILDCARD_KIND
 from execution_engine.kinds.kind import Kind
 
-ANY = Union[Selector(), Any]  # noqa: UP007 - `|` does not join an Annotated with Any
+ANY = Union[Selector(), Any]
 LIST = list[ANY]
 OBJECT = dict[str, ANY]
 STEPS = list[StepSelector]
@@ -59,7 +61,8 @@ def block(
 
     Args:
         type_id: canonical id.
-        run: the code; its parameters are the fields, each taking any value or reference unless `fields` says otherwise.
+        run: the code; its parameters are the fields, each taking any value or reference unless
+            `fields` says otherwise.
         fields: annotation, or (annotation, default), of fields by name.
         outputs: names, or kinds by name.
         init: a constructor; its parameters (after `self`) are the init parameters.
@@ -221,7 +224,9 @@ def standard_blocks() -> list[type[WorkflowBlock]]:
         ),
         block(
             "toy/with_children@v1",
-            lambda parent, children: {"out": (parent, None if children is None else list(children))},
+            lambda parent, children: {
+                "out": (parent, None if children is None else list(children))
+            },
             offsets={"parent": 0, "children": 1},
             reference="parent",
             accepts_empty=True,
@@ -290,3 +295,14 @@ def run(
         registry=registry or toy_registry(*blocks),
     ) as engine:
         return engine.run(inputs or {}, **options)
+
+
+def shown_batches(value: Any) -> Any:
+    """Batches as `("batch", elements)`, so that they are told from lists."""
+    if isinstance(value, Batch):
+        return ("batch", [shown_batches(item) for item in value])
+    if isinstance(value, list):
+        return [shown_batches(item) for item in value]
+    if isinstance(value, dict):
+        return {key: shown_batches(item) for key, item in value.items()}
+    return value

@@ -1,4 +1,6 @@
-"""A kind of data that only tests know: marks (points) on a picture, with a codec that offers what codecs may offer."""
+"""A kind of data that only tests know: marks (points) on a picture, with a codec that offers what
+codecs may offer.
+"""
 
 from __future__ import annotations
 

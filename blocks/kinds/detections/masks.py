@@ -1,6 +1,7 @@
 """Masks of detections, in whatever form they carry them, as crops and back.
 
-What is done with masks belongs to `inference_models.masks` or to a block, not here.
+What is done with masks belongs to `inference_models.masks` or to a block, not here. Importing this
+loads nothing of masks: the codecs import it for every workflow.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from numpy.typing import NDArray
 
 from blocks.kinds.detections import keys
 from blocks.kinds.detections.lineage import image_size_of
-from inference_models.masks import InstanceMasks, decode_rle, encode_masks
 
 if TYPE_CHECKING:
     import supervision as sv
+
+    from inference_models.masks import InstanceMasks
 
 
 def has_masks(detections: sv.Detections) -> bool:
@@ -48,11 +50,15 @@ def instance_masks(
         return None
     size = image_size_of(detections) or image_size
     if not len(detections):
+        from inference_models.masks import InstanceMasks
+
         return InstanceMasks.empty(size or (1, 1))
     return _on_image(list(rles), size)
 
 
 def _on_image(rles: Sequence[Any], size: tuple[int, int] | None) -> InstanceMasks:
+    from inference_models.masks import InstanceMasks, decode_rle
+
     grids = [_grid_of(row, rle) for row, rle in enumerate(rles)]
     kinds = sorted(set(grids))
     if size is None:
@@ -93,6 +99,8 @@ def mask_fields(masks: InstanceMasks, with_rle: bool) -> tuple[sv.CompactMask, d
 
 def rle_column(masks: InstanceMasks) -> NDArray[np.object_]:
     """(n,) `{"size": [h, w], "counts": text}` of masks."""
+    from inference_models.masks import encode_masks
+
     column = np.empty(len(masks), dtype=object)
     column[:] = encode_masks(masks)
     return column

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from blocks.kinds.detections import keys
 from blocks.kinds.detections.columns import with_columns
 from blocks.kinds.detections.lineage import lineage_of, repeated
-from blocks.kinds.detections.masks import instance_masks, mask_fields
+from blocks.kinds.detections.masks import instance_masks
 from blocks.kinds.detections.moving import moved_into
+from blocks.transformations.dynamic_crop.mask_windows import MaskWindows
 from execution_engine.block_api import WorkflowImageData
-from inference_models.masks import InstanceMasks
 
 if TYPE_CHECKING:
     import supervision as sv
@@ -52,6 +52,7 @@ def cut_out(
             f"the masks lie in an image of (height, width) {masks.mask_size}, but the image to cut "
             f"has {image.size}"
         )
+    cut = None if masks is None else MaskWindows(masks, windows)
     moved = _moved(image, detections, windows)
     with_rle = keys.RLE_MASK in detections.data
     crops: list[Crop | None] = []
@@ -61,12 +62,11 @@ def cut_out(
             continue
         pixels = image.numpy_image[top:bottom, left:right]
         fields: dict[str, Any] = {}
-        if masks is not None:
-            own = masks.select([row]).moved((-left, -top), (bottom - top, right - left))
-            fields["mask"], columns = mask_fields(own, with_rle)
+        if cut is not None:
+            fields["mask"], columns = cut.fields(row, with_rle)
             fields.update(columns)
             if mask_opacity > 0:
-                pixels = _on_background(pixels, own, mask_opacity, background)
+                pixels = _on_background(pixels, cut.outside(row), mask_opacity, background)
         crop = WorkflowImageData.create_crop(
             origin_image_data=image,
             crop_identifier=str(detections.data[keys.DETECTION_ID][row]),
@@ -142,10 +142,9 @@ def _one_row(detections: sv.Detections, row: int, fields: dict[str, Any]) -> sv.
 
 
 def _on_background(
-    pixels: NDArray[np.uint8], mask: InstanceMasks, opacity: float, colour: Bgr
+    pixels: NDArray[np.uint8], outside: NDArray[np.bool_], opacity: float, colour: Bgr
 ) -> NDArray[np.uint8]:
-    """The pixels with the colour over all that is outside the mask."""
-    outside = ~mask.to_dense()[0]
+    """The pixels with the colour over all that is outside a mask."""
     blue, green, red = colour
     # One channel takes the brightness of the colour (ITU-R BT.601).
     coloured = pixels.ndim == 3 and pixels.shape[2] == 3

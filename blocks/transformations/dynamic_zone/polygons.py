@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import cv2
@@ -27,11 +28,11 @@ def convex_hull(outline: NDArray[np.number]) -> Polygon:
     Of several topmost corners the leftmost is the first. Points on a line give its two ends.
     """
     points = np.ascontiguousarray(outline, dtype=np.float32)
-    hull = np.asarray(cv2.convexHull(points), dtype=np.float64).reshape(-1, 2)
-    if _signed_area(hull) > 0:
-        hull = hull[::-1]
-    first = np.lexsort((hull[:, 0], hull[:, 1]))[0]
-    return np.roll(hull, -first, axis=0)
+    # OpenCV means the direction with y pointing up.
+    hull = np.asarray(cv2.convexHull(points, clockwise=True), dtype=np.float64).reshape(-1, 2)
+    corners = hull.tolist()
+    first = min(range(len(corners)), key=lambda index: (corners[index][1], corners[index][0]))
+    return np.concatenate([hull[first:], hull[:first]])
 
 
 def simplified(hull: Polygon, corners: int) -> Simplified:
@@ -107,7 +108,7 @@ def fitted(polygon: Polygon, outline: Polygon, middle_share: float) -> Polygon:
         for start, stop, fallback in zip(
             at,
             [*at[1:], at[0]],
-            np.stack([polygon, np.roll(polygon, -1, axis=0)], axis=1),
+            zip(polygon, [*polygon[1:], polygon[0]], strict=True),
             strict=True,
         )
     ]
@@ -122,7 +123,7 @@ def _between(points: Polygon, start: int, stop: int) -> Polygon:
     return points[(start + np.arange((stop - start) % count + 1)) % count]
 
 
-def _line(points: Polygon, middle_share: float, fallback: Polygon) -> Polygon:
+def _line(points: Polygon, middle_share: float, fallback: tuple[Polygon, Polygon]) -> Polygon:
     """A line as a point and a direction (2, 2)."""
     left_out = int(len(points) * (1 - middle_share) / 2)
     middle = points[left_out : len(points) - left_out]
@@ -137,20 +138,16 @@ def _line(points: Polygon, middle_share: float, fallback: Polygon) -> Polygon:
 
 
 def _crossing(first: Polygon, second: Polygon, otherwise: Polygon) -> Polygon:
-    (point, direction), (other_point, other) = first, second
-    across = direction[0] * other[1] - direction[1] * other[0]
-    if abs(across) <= _PARALLEL * np.hypot(*direction) * np.hypot(*other):
+    (x, y), (dx, dy) = first.tolist()
+    (other_x, other_y), (other_dx, other_dy) = second.tolist()
+    across = dx * other_dy - dy * other_dx
+    if abs(across) <= _PARALLEL * math.hypot(dx, dy) * math.hypot(other_dx, other_dy):
         return otherwise
-    gap = other_point - point
-    return point + direction * ((gap[0] * other[1] - gap[1] * other[0]) / across)
+    along = ((other_x - x) * other_dy - (other_y - y) * other_dx) / across
+    return np.array([x + dx * along, y + dy * along])
 
 
 def scaled(polygon: Polygon, ratio: float) -> Polygon:
     """The polygon larger or smaller by a factor around the mean of its corners."""
     centre = polygon.mean(axis=0)
     return centre + (polygon - centre) * ratio
-
-
-def _signed_area(polygon: Polygon) -> float:
-    x, y = polygon[:, 0], polygon[:, 1]
-    return float(np.sum(x * np.roll(y, -1) - np.roll(x, -1) * y)) / 2

@@ -210,7 +210,7 @@ def export_onnx(
     graph = inference_graph(model, description.branch).cpu()
     proto = _onnx_model(graph, model.config, description.input_size)
     if dtype == "float16":
-        _halve_weights(proto)
+        store_half_precision(proto)
     metadata = {"native_detector": model.config.to_json()}
     if has_package_task(model.config.task):
         config = model_config(model.config, description, "onnx")
@@ -336,10 +336,14 @@ def _forget_sources(proto: onnx.ModelProto) -> None:
     del proto.metadata_props[:]
 
 
-def _halve_weights(proto: onnx.ModelProto) -> None:
-    """Stores weights in half precision; a cast in front of their use restores the type.
+def store_half_precision(proto: onnx.ModelProto) -> None:
+    """Stores the kernels of an ONNX model in half precision; a cast in front of their use restores
+    the type.
 
     onnxruntime does these casts once when it opens the file.
+
+    Args:
+        proto: the model, changed in place.
     """
     import onnx
 

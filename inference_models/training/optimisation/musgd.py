@@ -101,7 +101,7 @@ class MuSGD(torch.optim.Optimizer):
         return loss
 
     def _step_group(self, group: dict[str, Any], live: list[Tensor]) -> None:
-        gradients = [parameter.grad for parameter in live]
+        gradients = [parameter.grad for parameter in live if parameter.grad is not None]
         buffers = []
         for parameter in live:
             state = self.state[parameter]

@@ -20,11 +20,11 @@ def learning_rate_factor(
     return 1 - (1 - final_factor) * progress
 
 
-def branch_share(epoch: int, epochs: int, initial: float = 0.8, final: float = 0.1) -> float:
+def branch_share(epoch: float, epochs: int, initial: float = 0.8, final: float = 0.1) -> float:
     """Weight of the one-to-many branch in an epoch, falling linearly from first to last.
 
     Args:
-        epoch: the epoch from 0.
+        epoch: the epoch from 0; a fraction says how far it is.
         epochs: epochs of the whole training.
         initial: weight in the first epoch.
         final: weight in the last epoch.

@@ -71,7 +71,9 @@ def photograph_ground(
     if weight == 1:
         return ground
     mean = cv2.mean(ground)[:3]
-    faded = [channel * weight + mean[i] * (1 - weight) for i, channel in enumerate(cv2.split(ground))]
+    faded = [
+        channel * weight + mean[i] * (1 - weight) for i, channel in enumerate(cv2.split(ground))
+    ]
     return cv2.merge([channel.astype(np.float32) for channel in faded])
 
 
@@ -88,7 +90,7 @@ def procedural_ground(rng: np.random.Generator, size: tuple[int, int]) -> np.nda
         amount = float(rng.choice([0.0, 1.0])) * float(rng.exponential(7.0))
         if amount > 0.3:
             coarse += _noise(rng, coarse.shape, (cells, cells)) * np.float32(amount)
-    field = cv2.resize(coarse, (width, height), interpolation=cv2.INTER_LINEAR)
+    field: np.ndarray = cv2.resize(coarse, (width, height), interpolation=cv2.INTER_LINEAR)
     if rng.random() < 0.4:
         field += _noise(rng, size, (height // 3, width // 3)) * np.float32(rng.exponential(7.0))
     style = rng.random()
@@ -166,9 +168,7 @@ def dark_corners(rng: np.random.Generator, ground: np.ndarray) -> None:
     ground[frame == 0] = rng.uniform(0, 50) if rng.random() < 0.8 else rng.uniform(180, 255)
 
 
-def _noise(
-    rng: np.random.Generator, size: tuple[int, int], cells: tuple[int, int]
-) -> np.ndarray:
+def _noise(rng: np.random.Generator, size: tuple[int, int], cells: tuple[int, int]) -> np.ndarray:
     coarse = rng.standard_normal(cells, dtype=np.float32)
     return cv2.resize(coarse, (size[1], size[0]), interpolation=cv2.INTER_LINEAR)
 

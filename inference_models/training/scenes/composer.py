@@ -105,7 +105,7 @@ class PartScenes:
             placements = _scattered(rng, self.size, style)
         instance_map = np.zeros(self.size, dtype=np.uint8)
         family = _Family.draw(rng) if tray else None
-        objects = []
+        objects: list[DrawnObject] = []
         for placement in placements:
             part = _make_part(rng, placement)
             if family is not None:

@@ -14,9 +14,12 @@ from inference_models.training.scenes.relief import grid_noise, struck_relief
 PART_KEYPOINTS = ("centre", "tip", "tail")
 # A part's radius is 1; the frame reaches a little further so that no outline is cut.
 FRAME = 1.1
+# BGR.
 _METALS = np.array(
-    [[175, 178, 180], [150, 152, 155], [120, 125, 130], [95, 140, 175], [70, 110, 160]]
-    + [[60, 85, 125], [85, 170, 205], [100, 105, 95], [70, 72, 75], [190, 195, 198]],
+    [
+        *([175, 178, 180], [150, 152, 155], [120, 125, 130], [95, 140, 175], [70, 110, 160]),
+        *([60, 85, 125], [85, 170, 205], [100, 105, 95], [70, 72, 75], [190, 195, 198]),
+    ],
     dtype=np.float32,
 )
 
@@ -93,9 +96,7 @@ def _surface(rng: np.random.Generator, frame: _Frame, amount: float) -> np.ndarr
     return tone + np.float32(amount * 0.5) * grid_noise(rng, frame.size, cells)
 
 
-def round_outline(
-    rng: np.random.Generator, roughness: float, points: int = 72
-) -> np.ndarray:
+def round_outline(rng: np.random.Generator, roughness: float, points: int = 72) -> np.ndarray:
     """(points, 2) outline of a hand-struck disc; its radius stays near 1 and below 1.05.
 
     Args:
@@ -213,7 +214,10 @@ def bolt(rng: np.random.Generator, size: int) -> Part:
     """A bolt lying on its side: head left, threaded shank to the right."""
     frame = _Frame(size)
     thick = float(rng.uniform(0.1, 0.2))
-    head_length, head_half = thick * float(rng.uniform(1.0, 1.6)), thick * float(rng.uniform(1.6, 2))
+    head_length, head_half = (
+        thick * float(rng.uniform(1.0, 1.6)),
+        thick * float(rng.uniform(1.6, 2)),
+    )
     start = -1 + head_length
     shank = np.array([[start, -thick], [0.97, -thick], [1, -thick * 0.7]])
     shank = np.concatenate([shank, shank[::-1] * [1, -1]])
@@ -249,7 +253,7 @@ def plate(rng: np.random.Generator, size: int) -> Part:
     corner = float(rng.uniform(0.02, 0.8)) * half_height
     turn = np.arange(0, 7) * (np.pi / 12)
     arc = np.stack([np.cos(turn), np.sin(turn)], axis=1) * corner
-    arc = arc + [half_width - corner, half_height - corner]
+    arc = arc + np.array([half_width - corner, half_height - corner])
     quarter = np.concatenate([arc, arc[::-1] * [-1, 1]])
     outline = np.concatenate([quarter, quarter[::-1] * [1, -1]])
     cover = frame.fill(outline).astype(np.float32) / 255

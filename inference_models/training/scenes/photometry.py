@@ -81,7 +81,7 @@ def uneven_light(rng: np.random.Generator, size: tuple[int, int]) -> np.ndarray:
     coarse = rng.standard_normal((2, 2)).astype(np.float32) * np.float32(rng.uniform(0, 0.3))
     finer = rng.standard_normal((4, 4)).astype(np.float32) * np.float32(rng.uniform(0, 0.12))
     field = cv2.resize(coarse, (width, height), interpolation=cv2.INTER_LINEAR)
-    field += cv2.resize(finer, (width, height), interpolation=cv2.INTER_CUBIC)
+    field = field + cv2.resize(finer, (width, height), interpolation=cv2.INTER_CUBIC)
     return np.clip(1 + field, 0.25, 1.8)
 
 

@@ -7,7 +7,6 @@ import cv2
 import numpy as np
 
 
-
 def grid_noise(rng: np.random.Generator, size: int, cells: int) -> np.ndarray:
     """(size, size) float32 smooth noise in about -1..1 with `cells` cells a side."""
     coarse = rng.standard_normal((cells, cells), dtype=np.float32) * np.float32(0.5)
@@ -48,7 +47,11 @@ def _point(x: float, y: float) -> tuple[int, int]:
 
 
 def _ellipse(
-    canvas: np.ndarray, centre: tuple[float, float], axes: tuple[float, float], turn: float, grey: int
+    canvas: np.ndarray,
+    centre: tuple[float, float],
+    axes: tuple[float, float],
+    turn: float,
+    grey: int,
 ) -> None:
     cv2.ellipse(
         canvas,
@@ -72,8 +75,10 @@ def _portrait(rng: np.random.Generator, canvas: np.ndarray, middle: float, unit:
     face = int(rng.integers(120, 200))
     _ellipse(canvas, (x, y), (scale * 0.75, scale), float(rng.uniform(-20, 20)), face)
     outline = np.array(
-        [[0.45, -0.5], [0.85, 0.05], [1.0, 0.2], [0.78, 0.28], [0.8, 0.5], [0.7, 0.8], [0.3, 0.9]]
-        + [[0.35, 1.45], [-0.5, 1.5], [-0.45, 0.7]]
+        [
+            *([0.45, -0.5], [0.85, 0.05], [1.0, 0.2], [0.78, 0.28], [0.8, 0.5], [0.7, 0.8]),
+            *([0.3, 0.9], [0.35, 1.45], [-0.5, 1.5], [-0.45, 0.7]),
+        ]
     )
     outline = outline * (1 + rng.normal(0, 0.08, outline.shape)) * [side * scale, scale] + [x, y]
     cv2.fillPoly(canvas, [np.rint(outline * 16).astype(np.int32)], face, cv2.LINE_AA, 4)
@@ -82,7 +87,9 @@ def _portrait(rng: np.random.Generator, canvas: np.ndarray, middle: float, unit:
     steps[:, 0] = rng.uniform([-0.9, -1.0], [0.35, 0.55], (count, 2))
     curves = np.cumsum(steps, axis=1) * [side * scale, scale] + [x, y]
     _draw_curves(rng, canvas, curves, (40, 256), (0.02 * unit, 0.09 * unit))
-    _ellipse(canvas, (x + side * scale * 0.5, y - scale * 0.05), (scale * 0.13, scale * 0.08), 0, 40)
+    _ellipse(
+        canvas, (x + side * scale * 0.5, y - scale * 0.05), (scale * 0.13, scale * 0.08), 0, 40
+    )
     _ellipse(canvas, (x + side * scale * 0.4, y + scale * 0.35), (scale * 0.2, scale * 0.2), 0, 230)
 
 
@@ -100,7 +107,9 @@ def _figure(rng: np.random.Generator, canvas: np.ndarray, middle: float, unit: f
     limbs = np.clip(np.cumsum(steps, axis=1), middle - 0.85 * unit, middle + 0.85 * unit)
     _draw_curves(rng, canvas, limbs, (grey, grey + 1), (0.04 * unit, 0.14 * unit))
     head = float(rng.uniform(0.08, 0.16)) * unit
-    _ellipse(canvas, (x + rng.uniform(-1, 1) * axes[0], y - axes[1] - head * 0.6), (head, head), 0, 240)
+    _ellipse(
+        canvas, (x + rng.uniform(-1, 1) * axes[0], y - axes[1] - head * 0.6), (head, head), 0, 240
+    )
     _strokes(rng, canvas, middle, unit, int(rng.integers(2, 10)))
 
 

@@ -49,7 +49,7 @@ class Scene:
         """COCO annotations with masks as run lengths; category ids start at 1."""
         annotations = []
         carrier = InstanceMasks.from_dense(self.masks)
-        areas = carrier.areas()
+        areas = carrier.areas
         for index, code in enumerate(encode_masks(carrier)):
             x0, y0, x1, y1 = (float(value) for value in self.boxes[index])
             points = np.concatenate(

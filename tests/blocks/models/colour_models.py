@@ -1,4 +1,4 @@
-"""Model packages of the networks of coloured rectangles, and workflows around one model block. Tests
+"""Model packages of the networks of coloured rectangles, and workflows of one model block. Tests
 nothing."""
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from tests.inference_models.colour_segmenters import (
     multi_label_graph,
     segmenter_graph,
 )
+from workflows import Session, run_locally
 
 DETECTOR = "colours-detect/1"
 PICKY_DETECTOR = "colours-detect/picky"
@@ -34,6 +35,7 @@ CLASS_MAP = "colours-map/1"
 CLASSIFIER = "colours-classify/1"
 LABELLER = "colours-label/1"
 
+FREE_IDS = {"inference_id", "detection_id", "parent_id", "root_parent_id"}
 SHADES = ("crimson", "lime", "navy")
 KEYPOINTS = [
     {"object_class_id": 0, "keypoints": {"0": "corner", "1": "far corner", "2": "centre"}},
@@ -154,3 +156,22 @@ def three_rectangles(size: tuple[int, int] = (90, 130)) -> np.ndarray:
 def nothing(size: tuple[int, int] = (90, 130)) -> np.ndarray:
     """(h, w, 3) black: none of the networks finds anything."""
     return rectangles(size)
+
+
+def run_to_json(
+    workflow: dict[str, Any], images: Any, session: Session, **inputs: Any
+) -> list[Any]:
+    """JSON results, one an image."""
+    results: list[Any] = run_locally(
+        workflow, {"image": images, **inputs}, session=session, serialize=True
+    )
+    return results
+
+
+def without_ids(value: Any) -> Any:
+    """The same JSON with ids, which differ between runs, replaced by one text."""
+    if isinstance(value, dict):
+        return {
+            key: "an id" if key in FREE_IDS else without_ids(item) for key, item in value.items()
+        }
+    return [without_ids(item) for item in value] if isinstance(value, list) else value

@@ -19,12 +19,13 @@ from tests.blocks.models.colour_models import (
     PICKY_DETECTOR,
     POINTS,
     SEGMENTER,
-    SHADES,
     model_workflow,
     nothing,
+    run_to_json,
     three_rectangles,
+    without_ids,
 )
-from tests.inference_models.colour_networks import COLOURS, rectangles
+from tests.inference_models.colour_networks import COLOURS
 from workflows import Session, run_locally
 
 # block, a model of its task, outputs
@@ -34,8 +35,9 @@ VERSIONS: list[tuple[str, str, list[str]]] = [
     ("object_detection_model@v3", DETECTOR, ["inference_id", "predictions", "model_id"]),
     ("instance_segmentation_model@v1", SEGMENTER, ["inference_id", "predictions"]),
     *(
-        (f"instance_segmentation_model@v{n}", SEGMENTER, ["inference_id", "predictions", "model_id"])
-        for n in range(2, 6)
+        (f"instance_segmentation_model@{version}", SEGMENTER,
+         ["inference_id", "predictions", "model_id"])
+        for version in ("v2", "v3", "v4", "v5")
     ),
     ("keypoint_detection_model@v1", POINTS, ["inference_id", "predictions"]),
     ("keypoint_detection_model@v2", POINTS, ["inference_id", "predictions", "model_id"]),
@@ -56,52 +58,24 @@ of_every_version = pytest.mark.parametrize(
 of_every_detector = pytest.mark.parametrize(
     ("block", "model_id", "outputs"), OF_DETECTIONS, ids=[row[0] for row in OF_DETECTIONS]
 )
-FREE_IDS = {"inference_id", "detection_id"}
-
-
-def run(workflow: dict[str, Any], images: Any, session: Session, **inputs: Any) -> list[Any]:
-    """JSON results, one an image."""
-    results: list[Any] = run_locally(
-        workflow, {"image": images, **inputs}, session=session, serialize=True
-    )
-    return results
-
-
-def without_ids(value: Any) -> Any:
-    """The same JSON with ids that are new in every run replaced by one text."""
-    if isinstance(value, dict):
-        return {
-            key: "an id" if key in FREE_IDS else without_ids(item) for key, item in value.items()
-        }
-    return [without_ids(item) for item in value] if isinstance(value, list) else value
-
-
-def form(value: Any) -> Any:
-    """The keys and the types of a JSON value; of a list those of its first item."""
-    if isinstance(value, dict):
-        return {key: form(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [form(item) for item in value[:1]]
-    return type(value).__name__
 
 
 class TestEveryVersion:
     def test_no_version_is_left_out(self) -> None:
-        """The table above has every block that runs a model."""
-        built = {
-            type_id
-            for block in find_blocks()
-            if block.__module__.startswith("blocks.models.")
-            for type_id in [block.get_manifest().model_fields["type"].annotation.__args__[0]]
+        """The table above has every block that runs a model of one task."""
+        ids = [block.get_manifest().model_fields["type"].annotation for block in find_blocks()]
+        built = {names.__args__[0] for names in ids}
+        prefix = "roboflow_core/roboflow_"
+        assert {prefix + block for block, _, _ in VERSIONS} == {
+            name for name in built if name.startswith(prefix) and "_model@" in name
         }
-        assert {f"roboflow_core/roboflow_{block}" for block, _, _ in VERSIONS} == built
 
     @of_every_version
     def test_outputs(self, block: str, model_id: str, outputs: list[str], session: Session) -> None:
         """A step gives its outputs: the model it ran, one id a call and image, and predictions that
         carry the same id and name their image."""
         workflow = model_workflow(block, model_id, outputs)
-        first, second = run(workflow, [three_rectangles(), nothing()], session)
+        first, second = run_to_json(workflow, [three_rectangles(), nothing()], session)
         assert list(first) == list(second) == outputs
         assert first["inference_id"] != second["inference_id"]
         if "model_id" in outputs:
@@ -115,21 +89,16 @@ class TestEveryVersion:
         self, block: str, model_id: str, outputs: list[str], session: Session
     ) -> None:
         """Images of several sizes, a grey one and one of a single pixel give in a batch what each
-        gives alone."""
+        gives alone, but for ids."""
         grey = three_rectangles((61, 83)).max(axis=2)
         images = [
             three_rectangles(), nothing(), three_rectangles((301, 77)), grey,
             np.full((1, 1, 3), 255, np.uint8),
         ]  # fmt: skip
         workflow = model_workflow(block, model_id, outputs)
-        together = run(workflow, images, session)
-        alone = [run(workflow, image, session)[0] for image in images]
-        for one, other in zip(without_ids(together), without_ids(alone), strict=True):
-            # An image alone and one of a batch have names of their own.
-            text = json.dumps(one).replace("image.0", "image")
-            for place in range(1, len(images)):
-                text = text.replace(f"image.{place}", "image")
-            assert json.loads(text) == json.loads(json.dumps(other).replace("image.0", "image"))
+        together = run_to_json(workflow, images, session)
+        alone = [run_to_json(workflow, image, session)[0] for image in images]
+        assert without_ids(together) == without_ids(alone)
 
     @of_every_version
     def test_a_model_of_another_task(
@@ -139,7 +108,7 @@ class TestEveryVersion:
         other = LABELLER if model_id != LABELLER else DETECTOR
         workflow = model_workflow(block, other, outputs)
         with pytest.raises(StepExecutionError) as caught:
-            run(workflow, three_rectangles(), session)
+            run_to_json(workflow, three_rectangles(), session)
         task = session.model_manager.describe(model_id).task.replace("-", " ")
         does = session.model_manager.describe(other).task.replace("-", " ")
         assert (
@@ -154,7 +123,7 @@ class TestEveryVersion:
         """The error names the model, and the nearest id that exists."""
         workflow = model_workflow(block, model_id + "x", outputs)
         with pytest.raises(StepExecutionError, match=f'no model "{model_id}x"'):
-            run(workflow, three_rectangles(), session)
+            run_to_json(workflow, three_rectangles(), session)
 
     @of_every_detector
     def test_empty_results_keep_their_schema(
@@ -190,7 +159,9 @@ class TestEveryVersion:
         self, block: str, model_id: str, outputs: list[str], session: Session
     ) -> None:
         """Boxes lie around the rectangles, in px of the image, best first, each with its class."""
-        (result,) = run(model_workflow(block, model_id, outputs), three_rectangles(), session)
+        (result,) = run_to_json(
+            model_workflow(block, model_id, outputs), three_rectangles(), session
+        )
         rows = result["predictions"]["predictions"]
         assert [row["class"] for row in rows] == list(COLOURS)
         expected = [(6, 4, 43, 45), (65, 18, 123, 45), (32, 60, 65, 85)]
@@ -223,7 +194,7 @@ class TestConfidence:
         """Scores are 0.9, 0.8 and 0.7; those above the threshold are reported."""
         fields = {} if confidence is None else {"confidence": confidence}
         workflow = model_workflow(f"{block}@{version}", model_id, ["predictions"], **fields)
-        (result,) = run(workflow, three_rectangles(), session)
+        (result,) = run_to_json(workflow, three_rectangles(), session)
         assert len(result["predictions"]["predictions"]) == found
 
     @pytest.mark.parametrize(
@@ -242,7 +213,7 @@ class TestConfidence:
         workflow = model_workflow(
             "object_detection_model@v3", PICKY_DETECTOR, ["predictions"], **fields
         )
-        (result,) = run(workflow, three_rectangles(), session)
+        (result,) = run_to_json(workflow, three_rectangles(), session)
         assert [row["class"] for row in result["predictions"]["predictions"]] == found
 
     def test_best_takes_the_packages_threshold(self, session: Session) -> None:
@@ -252,7 +223,7 @@ class TestConfidence:
                 "object_detection_model@v3", PICKY_DETECTOR, ["predictions"],
                 confidence_mode=mode, custom_confidence=0.75,
             )  # fmt: skip
-            (result,) = run(workflow, three_rectangles(), session)
+            (result,) = run_to_json(workflow, three_rectangles(), session)
             assert [row["class"] for row in result["predictions"]["predictions"]] == found
 
     @pytest.mark.parametrize("block", ["keypoint_detection_model@v3", "classification_model@v3"])
@@ -261,7 +232,7 @@ class TestConfidence:
         model_id = POINTS if block.startswith("keypoint") else CLASSIFIER
         workflow = model_workflow(block, model_id, ["predictions"], confidence_mode="best")
         with pytest.raises(WorkflowSyntaxError, match="must be one of 'default' or 'custom'"):
-            run(workflow, three_rectangles(), session)
+            run_to_json(workflow, three_rectangles(), session)
 
     def test_custom_needs_a_number(self, session: Session) -> None:
         """Mode `custom` without a threshold is refused before anything runs."""
@@ -270,7 +241,7 @@ class TestConfidence:
             confidence_mode="custom", custom_confidence=None,
         )  # fmt: skip
         with pytest.raises(WorkflowSyntaxError, match="`custom_confidence` is needed"):
-            run(workflow, three_rectangles(), session)
+            run_to_json(workflow, three_rectangles(), session)
 
 
 class TestKeypoints:
@@ -280,7 +251,7 @@ class TestKeypoints:
         workflow = model_workflow(
             "keypoint_detection_model@v1", model_id, ["predictions"], **fields
         )
-        (result,) = run(workflow, three_rectangles(), session)
+        (result,) = run_to_json(workflow, three_rectangles(), session)
         return [row["keypoints"] for row in result["predictions"]["predictions"]]
 
     @pytest.mark.parametrize("model_id", [POINTS, END_TO_END_POINTS])
@@ -303,8 +274,10 @@ class TestKeypoints:
         np.testing.assert_allclose([corner["x"], corner["y"]], [6, 4], atol=2.5)
         np.testing.assert_allclose([centre["x"], centre["y"]], [24.5, 24.5], atol=2.5)
 
-    @pytest.mark.parametrize(("lowest", "counts"), [(0.0, [3, 2, 1]), (0.3, [2, 2, 1]),
-                                                    (0.6, [1, 1, 1]), (0.9, [0, 0, 0])])  # fmt: skip
+    @pytest.mark.parametrize(
+        ("lowest", "counts"),
+        [(0.0, [3, 2, 1]), (0.3, [2, 2, 1]), (0.6, [1, 1, 1]), (0.9, [0, 0, 0])],
+    )
     def test_their_own_threshold(self, lowest: float, counts: list[int], session: Session) -> None:
         """Points score 0.9, 0.6 and 0.3; those above the threshold are reported, boxes stay."""
         found = self.points(session, keypoint_confidence=lowest)
@@ -320,176 +293,3 @@ class TestKeypoints:
         data = result["predictions"].data
         assert data["keypoints_class_name"][0].tolist() == ["corner", "", ""]
         np.testing.assert_allclose(data["keypoints_xy"][0, 1], [43, 45], atol=2.5)
-
-
-class TestSingleLabelClassification:
-    """The class of an image."""
-
-    def classify(self, session: Session, image: Any = None, **fields: Any) -> Any:
-        image = rectangles((40, 50), green=(0, 0, 50, 40)) if image is None else image
-        version = "v3" if any(name.startswith("c") and "_" in name for name in fields) else "v1"
-        workflow = model_workflow(
-            f"classification_model@{version}", CLASSIFIER, ["predictions"], **fields
-        )
-        return run(workflow, image, session)[0]["predictions"]
-
-    def test_json(self, session: Session) -> None:
-        """Classes by falling score, the first of them again, and where the image comes from."""
-        found = self.classify(session, confidence=0.0)
-        assert list(found) == [
-            "image", "predictions", "top", "confidence", "parent_id", "root_parent_id",
-            "prediction_type", "inference_id",
-        ]  # fmt: skip
-        assert found["image"] == {"width": 50, "height": 40}
-        assert [row["class"] for row in found["predictions"]] == ["lime", "crimson", "navy"]
-        assert [row["class_id"] for row in found["predictions"]] == [1, 0, 2]
-        high, low = np.exp(4) / (np.exp(4) + 2), 1 / (np.exp(4) + 2)
-        scores = [row["confidence"] for row in found["predictions"]]
-        np.testing.assert_allclose(scores, [high, low, low], rtol=1e-5)
-        assert (found["top"], found["confidence"]) == ("lime", scores[0])
-        assert found["parent_id"] == found["root_parent_id"]
-        assert found["prediction_type"] == "classification"
-
-    @pytest.mark.parametrize(
-        ("fields", "classes"),
-        [
-            ({}, 1),
-            ({"confidence": 0.01}, 3),
-            ({"confidence": 0.5}, 1),
-            ({"confidence_mode": "default"}, 3),
-            ({"confidence_mode": "default", "custom_confidence": 0.5}, 3),
-            ({"confidence_mode": "custom", "custom_confidence": 0.5}, 1),
-        ],
-    )
-    def test_classes_below_the_threshold_are_left_out(
-        self, fields: dict[str, Any], classes: int, session: Session
-    ) -> None:
-        """The top class is the same; `default` keeps the scores of all classes."""
-        found = self.classify(session, **fields)
-        assert len(found["predictions"]) == classes
-        assert found["top"] == "lime"
-
-    def test_no_class_reaches_the_threshold(self, session: Session) -> None:
-        """Without a class the top one is an empty text of confidence 0."""
-        found = self.classify(session, image=nothing(), confidence=0.4)
-        assert (found["top"], found["confidence"], found["predictions"]) == ("", 0.0, [])
-
-
-class TestMultiLabelClassification:
-    """All classes of an image."""
-
-    def classify(self, session: Session, image: Any, **fields: Any) -> Any:
-        version = "v3" if "confidence_mode" in fields else "v1"
-        workflow = model_workflow(
-            f"multi_label_classification_model@{version}", LABELLER, ["predictions"], **fields
-        )
-        return run(workflow, image, session)[0]["predictions"]
-
-    def test_json(self, session: Session) -> None:
-        """Score and id of every class by name, and the names of those that reach the threshold."""
-        found = self.classify(session, three_rectangles())
-        assert list(found) == [
-            "image", "predictions", "predicted_classes", "parent_id", "root_parent_id",
-            "prediction_type", "inference_id",
-        ]  # fmt: skip
-        assert list(found["predictions"]) == list(COLOURS)
-        assert [row["class_id"] for row in found["predictions"].values()] == [0, 1, 2]
-        assert found["predicted_classes"] == ["red", "green"]
-        assert found["prediction_type"] == "classification"
-
-    @pytest.mark.parametrize(
-        ("fields", "classes"),
-        [
-            ({"confidence": 0.0}, ["red", "green", "blue"]),
-            ({"confidence": 0.99}, []),
-            ({"confidence_mode": "default"}, ["red", "green"]),
-            ({"confidence_mode": "best"}, ["red", "green"]),
-            ({"confidence_mode": "custom", "custom_confidence": 0.3}, ["red", "green", "blue"]),
-        ],
-    )
-    def test_the_threshold(
-        self, fields: dict[str, Any], classes: list[str], session: Session
-    ) -> None:
-        """It decides which classes are predicted, all of them keep their scores."""
-        found = self.classify(session, three_rectangles(), **fields)
-        assert found["predicted_classes"] == classes
-        assert list(found["predictions"]) == list(COLOURS)
-
-    def test_nothing_predicted(self, session: Session) -> None:
-        """Without a predicted class the form is the same."""
-        found = self.classify(session, nothing())
-        full = self.classify(session, three_rectangles())
-        assert found["predicted_classes"] == []
-        assert form({**found, "predicted_classes": [""]}) == form(full)
-
-
-class TestTwoStages:
-    """A classifier on the crops of a detector."""
-
-    def workflow(self, block: str, model_id: str) -> dict[str, Any]:
-        steps = [
-            {
-                "type": "roboflow_core/roboflow_object_detection_model@v3", "name": "find",
-                "images": "$inputs.image", "model_id": DETECTOR,
-            },
-            {
-                "type": "roboflow_core/dynamic_crop@v1", "name": "crop",
-                "images": "$inputs.image", "predictions": "$steps.find.predictions",
-            },
-            {
-                "type": f"roboflow_core/roboflow_{block}", "name": "name",
-                "images": "$steps.crop.crops", "model_id": model_id,
-            },
-            {
-                "type": "roboflow_core/detections_classes_replacement@v1", "name": "replace",
-                "object_detection_predictions": "$steps.find.predictions",
-                "classification_predictions": "$steps.name.predictions",
-            },
-        ]  # fmt: skip
-        return {
-            "version": "1.0",
-            "inputs": [{"type": "WorkflowImage", "name": "image"}],
-            "steps": steps,
-            "outputs": [
-                {"type": "JsonField", "name": "found", "selector": "$steps.replace.predictions"},
-                {"type": "JsonField", "name": "before", "selector": "$steps.find.predictions"},
-                {"type": "JsonField", "name": "crops", "selector": "$steps.name.predictions"},
-            ],
-        }
-
-    @pytest.mark.parametrize(
-        ("block", "model_id", "names"),
-        [
-            ("classification_model@v1", CLASSIFIER, list(SHADES)),
-            ("classification_model@v3", CLASSIFIER, list(SHADES)),
-            ("multi_label_classification_model@v3", LABELLER, list(COLOURS)),
-        ],
-    )
-    def test_detections_get_the_classes_of_their_crops(
-        self, block: str, model_id: str, names: list[str], session: Session
-    ) -> None:
-        """Every detection gets the class its own crop shows, also when an image of the batch has
-        none and one has them in another order."""
-        other = rectangles((80, 80), blue=(0, 0, 30, 30), red=(40, 40, 80, 80))
-        images = [three_rectangles(), nothing(), other]
-        results = run(self.workflow(block, model_id), images, session)
-        found = [[row["class"] for row in one["found"]["predictions"]] for one in results]
-        assert found == [names, [], [names[0], names[2]]]
-        for one in results:
-            boxes = [
-                [(row["x"], row["y"], row["width"], row["height"]) for row in part["predictions"]]
-                for part in (one["before"], one["found"])
-            ]
-            assert boxes[0] == boxes[1]
-        crops = results[0]["crops"]
-        ids = [row["detection_id"] for row in results[0]["before"]["predictions"]]
-        assert [crop["parent_id"] for crop in crops] == ids
-        assert len({crop["root_parent_id"] for crop in crops}) == 1
-
-    def test_crops_that_show_no_class_are_left_out(self, session: Session) -> None:
-        """A detection whose crop reaches no class has no answer and is dropped."""
-        workflow = self.workflow("classification_model@v1", CLASSIFIER)
-        workflow["steps"][2]["confidence"] = 0.999
-        (result,) = run(workflow, three_rectangles(), session)
-        assert result["found"]["predictions"] == []
-        assert [crop["top"] for crop in result["crops"]] == ["", "", ""]

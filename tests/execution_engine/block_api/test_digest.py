@@ -37,7 +37,9 @@ class BlurManifest(WorkflowBlockManifest):
     image: Selector(kind=[IMAGE_KIND]) = Field(  # type: ignore[valid-type]
         validation_alias=AliasChoices("image", "images")
     )
-    size: Union[int, Selector(kind=[INTEGER_KIND]), WorkflowParameterSelector(kind=[FLOAT_KIND])] = 5  # type: ignore[valid-type]
+    size: Union[
+        int, Selector(kind=[INTEGER_KIND]), WorkflowParameterSelector(kind=[FLOAT_KIND])
+    ] = 5  # type: ignore[valid-type]
     many: list[Union[str, Selector(kind=[STRING_KIND])]] = []  # type: ignore[valid-type]
     named: dict[str, Union[Selector(), int]] = {}  # type: ignore[valid-type]
     pair: tuple[float, float] | None = None
@@ -80,7 +82,11 @@ class TestDigestBlock:
             "blur",
             "v3",
         )
-        assert (spec.title, spec.short_description, spec.block_type) == ("Toy Blur", "Blurs.", "toys")
+        assert (spec.title, spec.short_description, spec.block_type) == (
+            "Toy Blur",
+            "Blurs.",
+            "toys",
+        )
         assert (spec.source, spec.module, spec.class_name) == ("toys", Blur.__module__, "Blur")
         assert spec.init_parameters == ("model_manager",)
         assert spec.engine_compatibility == ">=1.3.0,<2.0.0"
@@ -101,10 +107,18 @@ class TestDigestBlock:
                 True,
             ),
             "many": FieldSpec(
-                "many", ("many",), False, (ReferenceSpec("any_data", ("string",), container="list"),), True
+                "many",
+                ("many",),
+                False,
+                (ReferenceSpec("any_data", ("string",), container="list"),),
+                True,
             ),
             "named": FieldSpec(
-                "named", ("named",), False, (ReferenceSpec("any_data", ("*",), container="dict"),), True
+                "named",
+                ("named",),
+                False,
+                (ReferenceSpec("any_data", ("*",), container="dict"),),
+                True,
             ),
             "pair": FieldSpec("pair", ("pair",), False, (), True),
             "steps": FieldSpec(
@@ -144,7 +158,8 @@ class TestDigestBlock:
     def test_outputs_that_depend_on_the_step(self) -> None:
         """A single `*` output says that the step decides."""
         spec = digest_block(
-            block("t/d@v1", lambda x: {}, actual_outputs=lambda self: [OutputDefinition("a")]), "toys"
+            block("t/d@v1", lambda x: {}, actual_outputs=lambda self: [OutputDefinition("a")]),
+            "toys",
         )
         assert (spec.dynamic_outputs, spec.outputs) == (True, ())
 
@@ -164,7 +179,11 @@ class TestDigestBlock:
         """Every selector of plug-ins says what it points to."""
         spec = digest_block(block("t/b@v1", lambda x: {"out": 1}, fields={"x": annotation}), "toys")
         (form,) = spec.fields["x"].references
-        assert (form.element, form.points_to_batch, form.container) == (element, points_to_batch, None)
+        assert (form.element, form.points_to_batch, form.container) == (
+            element,
+            points_to_batch,
+            None,
+        )
         assert not spec.fields["x"].accepts_literal
 
     @pytest.mark.parametrize(
@@ -262,7 +281,10 @@ class TestRefusals:
                 {"offsets": {"a": -1}},
                 "input dimensionality offsets must be 0 or 1, got {'a': -1}.",
             ),
-            ({"offsets": {"a": 0, "b": 2}}, "input dimensionality offsets must be 0 or 1, got {'a': 0, 'b': 2}."),
+            (
+                {"offsets": {"a": 0, "b": 2}},
+                "input dimensionality offsets must be 0 or 1, got {'a': 0, 'b': 2}.",
+            ),
             ({"offsets": {"a": 2}}, "input dimensionality offsets must be 0 or 1, got {'a': 2}."),
             (
                 {"offsets": {"a": 1, "b": 1}},
@@ -284,7 +306,9 @@ class TestRefusals:
         assert _message(block("t/b@v1", lambda a, b: {"out": 1}, **hooks)) == message
 
     def test_fields_without_references_have_no_depth(self) -> None:
-        """Only fields that may hold data count: a literal beside one deeper field is no reference at depth 0."""
+        """Only fields that may hold data count: a literal beside one deeper field is no reference
+        at depth 0.
+        """
         made = block(
             "t/b@v1",
             lambda a, b, steps: {"out": 1},
@@ -292,7 +316,9 @@ class TestRefusals:
             offsets={"a": 1},
             reference="b",
         )
-        assert _message(made) == "at least one input needs the dimensionality offset 0, got {'a': 1}."
+        assert (
+            _message(made) == "at least one input needs the dimensionality offset 0, got {'a': 1}."
+        )
 
 
 class TestManifestDefaults:

@@ -10,7 +10,12 @@ from execution_engine.block_api import FlowControl
 class TestFlowControl:
     @pytest.mark.parametrize(
         ("context", "targets"),
-        [(None, []), ("$steps.a", ["$steps.a"]), (["$steps.a", "$steps.b"], ["$steps.a", "$steps.b"]), ([], [])],
+        [
+            (None, []),
+            ("$steps.a", ["$steps.a"]),
+            (["$steps.a", "$steps.b"], ["$steps.a", "$steps.b"]),
+            ([], []),
+        ],
     )
     def test_targets(self, context: object, targets: list[str]) -> None:
         """Nothing, one target or a list of them."""

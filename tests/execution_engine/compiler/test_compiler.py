@@ -1,4 +1,6 @@
-"""Compilation as a whole: plans, the cache of plans, what is shown of a faulty definition, speed on large graphs."""
+"""Compilation as a whole: plans, the cache of plans, what is shown of a faulty definition, speed on
+large graphs.
+"""
 
 from __future__ import annotations
 
@@ -107,10 +109,14 @@ class TestPlan:
     def test_ties_keep_the_order_of_the_definition(self) -> None:
         """Steps that could run in any order run as they are written."""
         definition = workflow([], [step("constant", name, value=1) for name in "dbca"])
-        assert [item.name for item in compile_definition(definition, REGISTRY).steps] == list("dbca")
+        assert [item.name for item in compile_definition(definition, REGISTRY).steps] == list(
+            "dbca"
+        )
 
     def test_literal_text_that_starts_with_a_dollar(self) -> None:
-        """`$$` stands for a literal `$` wherever a reference could stand, and for itself elsewhere."""
+        """`$$` stands for a literal `$` wherever a reference could stand, and for itself
+        elsewhere.
+        """
         echo = block(
             "t/echo@v1",
             lambda one, many, named, plain, plain_list: {
@@ -136,7 +142,9 @@ class TestPlan:
 
     def test_values_of_a_run_are_never_read_as_references(self) -> None:
         """A text given at run time may start with a dollar sign."""
-        definition = workflow([batch_input("x")], [step("pass", "s", x="$inputs.x")], {"o": "$steps.s.out"})
+        definition = workflow(
+            [batch_input("x")], [step("pass", "s", x="$inputs.x")], {"o": "$steps.s.out"}
+        )
         assert run(definition, {"x": ["$inputs.x", "$$y"]}) == [{"o": "$inputs.x"}, {"o": "$$y"}]
 
     def test_aliases_of_types_and_fields(self) -> None:
@@ -151,7 +159,10 @@ class TestPlan:
         )
         definition = workflow(
             [batch_input("x")],
-            [{"type": "Old", "name": "a", "images": "$inputs.x"}, step("t/new@v1", "b", image="$steps.a.out")],
+            [
+                {"type": "Old", "name": "a", "images": "$inputs.x"},
+                step("t/new@v1", "b", image="$steps.a.out"),
+            ],
             {"o": "$steps.b.out"},
         )
         assert run(definition, {"x": [5]}, renamed) == [{"o": 5}]
@@ -186,11 +197,17 @@ class TestCompileDefinition:
         assert before == SMALL
 
     def test_thirty_layers_fully_connected(self) -> None:
-        """Compilation is linear in the edges: 30 layers of 3 steps, each reading all of the layer before."""
+        """Compilation is linear in the edges: 30 layers of 3 steps, each reading all of the layer
+        before.
+        """
         steps = [step("first", f"s0_{i}", data=["$inputs.x"]) for i in range(3)]
         for layer in range(1, 30):
             steps += [
-                step("first", f"s{layer}_{i}", data=[f"$steps.s{layer - 1}_{j}.out" for j in range(3)])
+                step(
+                    "first",
+                    f"s{layer}_{i}",
+                    data=[f"$steps.s{layer - 1}_{j}.out" for j in range(3)],
+                )
                 for i in range(3)
             ]
         definition = workflow([batch_input("x")], steps, {"o": "$steps.s29_0.out"})
@@ -337,6 +354,8 @@ class TestParameterChecks:
 
 def test_kinds_of_literals() -> None:
     """A literal reaches `run` as the manifest validated it."""
-    typed: Any = block("t/typed@v1", lambda a, b: {"out": (a, b)}, fields={"a": float, "b": tuple[int, ...]})
+    typed: Any = block(
+        "t/typed@v1", lambda a, b: {"out": (a, b)}, fields={"a": float, "b": tuple[int, ...]}
+    )
     definition = workflow([], [step("t/typed@v1", "s", a=1, b=[1, 2])], {"o": "$steps.s.out"})
     assert run(definition, {}, typed) == [{"o": (1.0, (1, 2))}]

@@ -48,7 +48,12 @@ class TestInputs:
             {"type": "WorkflowImage", "name": "c", "kind": []},
             {"type": "WorkflowImage", "name": "d", "kind": None},
         )
-        assert [item.kinds for item in found] == [("image", "*"), ("integer",), ("image",), ("image",)]
+        assert [item.kinds for item in found] == [
+            ("image", "*"),
+            ("integer",),
+            ("image",),
+            ("image",),
+        ]
 
     def test_dimensionality_only_counts_for_batch_inputs(self) -> None:
         """Images and parameters keep their depth whatever is written beside them."""
@@ -76,7 +81,9 @@ class TestInputs:
 
 class TestDefinition:
     def test_parts(self) -> None:
-        """Steps keep their whole object, outputs their system of coordinates; other keys are ignored."""
+        """Steps keep their whole object, outputs their system of coordinates; other keys are
+        ignored.
+        """
         problems = ProblemList()
         written = step("add", "a", a=1, extra=2)
         parsed = parse_definition(
@@ -85,7 +92,12 @@ class TestDefinition:
                 [written],
                 [
                     {"type": "JsonField", "name": "o", "selector": "$steps.a.out"},
-                    {"type": "JsonField", "name": "p", "selector": "$steps.a.out", "coordinates_system": "own"},
+                    {
+                        "type": "JsonField",
+                        "name": "p",
+                        "selector": "$steps.a.out",
+                        "coordinates_system": "own",
+                    },
                 ],
                 id="abc",
             ),
@@ -128,7 +140,9 @@ class TestDescribe:
 
 class TestProblemList:
     def test_first_of_several_about_one_place_wins(self) -> None:
-        """One class of error is reported once a place and step; another class or step is another problem."""
+        """One class of error is reported once a place and step; another class or step is another
+        problem.
+        """
         from execution_engine.errors import DuplicatedNameError, WorkflowSyntaxError
 
         problems = ProblemList()

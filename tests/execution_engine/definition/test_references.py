@@ -35,9 +35,10 @@ class TestParseReference:
     @pytest.mark.parametrize(
         "text",
         [
-            "", "$", "$inputs", "$inputs.", "$inputs.a.b", "$inputs.a b", "$inputs.*", "$steps", "$steps.",
-            "$steps.s.", "$steps.s.a.b", "$steps.s.**", "$steps.*", "$steps.s.o ", " $inputs.a", "inputs.a",
-            "$Inputs.a", "$inputsXa", "$outputs.a", "$inputs.a\n", "$inputs.ä",
+            "", "$", "$inputs", "$inputs.", "$inputs.a.b", "$inputs.a b", "$inputs.*", "$steps",
+            "$steps.", "$steps.s.", "$steps.s.a.b", "$steps.s.**", "$steps.*", "$steps.s.o ",
+            " $inputs.a", "inputs.a", "$Inputs.a", "$inputsXa", "$outputs.a", "$inputs.a\n",
+            "$inputs.ä",
         ],
     )  # fmt: skip
     def test_bad(self, text: str) -> None:
@@ -48,7 +49,16 @@ class TestParseReference:
 class TestIsReference:
     @pytest.mark.parametrize(
         ("value", "expected"),
-        [("$inputs.x", True), ("$", True), ("$anything", True), ("$$x", False), ("x$", False), ("", False), (5, False), (["$x"], False)],
+        [
+            ("$inputs.x", True),
+            ("$", True),
+            ("$anything", True),
+            ("$$x", False),
+            ("x$", False),
+            ("", False),
+            (5, False),
+            (["$x"], False),
+        ],
     )
     def test_rows(self, value: Any, expected: bool) -> None:
         """Text that begins with one dollar sign is to be read as a reference."""
@@ -57,7 +67,8 @@ class TestIsReference:
 
 class TestUnescape:
     @pytest.mark.parametrize(
-        ("value", "expected"), [("$$x", "$x"), ("$$$x", "$$x"), ("$x", "$x"), ("x", "x"), (5, 5), (None, None)]
+        ("value", "expected"),
+        [("$$x", "$x"), ("$$$x", "$$x"), ("$x", "$x"), ("x", "x"), (5, 5), (None, None)],
     )
     def test_rows(self, value: Any, expected: Any) -> None:
         """One dollar sign of a leading pair is taken off."""

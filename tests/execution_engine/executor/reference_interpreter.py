@@ -1,6 +1,8 @@
-"""A slow, plain interpreter of workflows of toy blocks, written from the rules and not from the engine.
+"""A slow, plain interpreter of workflows of toy blocks, written from the rules and not from the
+engine.
 
-Every value is a dictionary from index to element, every step is worked out element by element. It says what a run must
+Every value is a dictionary from index to element, every step is worked out element by element. It
+says what a run must
 give, or which class of error the definition must raise. Nothing of the engine may be used here.
 """
 
@@ -20,7 +22,8 @@ class ToyBlock:
     """What the rules need to know of a block.
 
     Attributes:
-        call: one element of each argument in, one element (or a list of children, or the selected targets) out.
+        call: one element of each argument in, one element (or a list of children, or the selected
+            targets) out.
         offsets: how much deeper than the others an argument lies.
         output: change of depth from inputs to outputs.
         accepts_empty: whether None reaches `call`.
@@ -36,7 +39,9 @@ class ToyBlock:
 
 @dataclass(frozen=True)
 class ToyStep:
-    """A step: its arguments are names of earlier values (text), lists of such names, or plain numbers."""
+    """A step: its arguments are names of earlier values (text), lists of such names, or plain
+    numbers.
+    """
 
     name: str
     block: str
@@ -53,7 +58,7 @@ class Value:
     made_by_step: bool
 
 
-class Refused(Exception):  # noqa: N818 - carries the class name the engine must raise
+class Refused(Exception):
     """The definition is not valid; the text is the name of the error class."""
 
 
@@ -108,7 +113,9 @@ class Interpreter:
         rows = 1
         if any(self.values[name].lineage[:1] == (ROOT,) for name in outputs):
             rows = len(self.indices[(ROOT,)])
-        return [{name: self._answer(self.values[name], row) for name in outputs} for row in range(rows)]
+        return [
+            {name: self._answer(self.values[name], row) for name in outputs} for row in range(rows)
+        ]
 
     def _answer(self, value: Value, row: int) -> Any:
         if value.lineage[:1] == (ROOT,):
@@ -212,7 +219,9 @@ class Interpreter:
         self.verdicts[step.name] = (calls, selected)
 
     def _open(self, name: str, gates: Sequence[str], lineage: Lineage, index: Index) -> bool:
-        """Whether every gate that decides for this lineage (or a level above) lets the index through."""
+        """Whether every gate that decides for this lineage (or a level above) lets the index
+        through.
+        """
         for gate in gates:
             decides, verdicts = self.verdicts[gate]
             if decides != lineage[: len(decides)]:

@@ -1,4 +1,6 @@
-"""How values reach blocks: depth, lineage, broadcasting, grouping, casting of single values, empty elements."""
+"""How values reach blocks: depth, lineage, broadcasting, grouping, casting of single values, empty
+elements.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from execution_engine.block_api import Batch
 from execution_engine.errors import StepInputDimensionalityError, StepInputLineageError
 from tests.execution_engine.toy_blocks import (
     ANY,
@@ -16,30 +17,10 @@ from tests.execution_engine.toy_blocks import (
     block,
     parameter,
     run,
+    shown_batches,
     step,
     workflow,
 )
-
-
-class Recorder:
-    """A block's code that keeps what each call got."""
-
-    def __init__(self) -> None:
-        self.calls: list[dict[str, Any]] = []
-
-    def __call__(self, **arguments: Any) -> None:
-        self.calls.append(arguments)
-
-
-def _shown(value: Any) -> Any:
-    """Batches as `("batch", elements)`, so that they are told from lists."""
-    if isinstance(value, Batch):
-        return ("batch", [_shown(item) for item in value])
-    if isinstance(value, list):
-        return [_shown(item) for item in value]
-    if isinstance(value, dict):
-        return {key: _shown(item) for key, item in value.items()}
-    return value
 
 
 class TestElementWise:
@@ -48,7 +29,9 @@ class TestElementWise:
         seen = []
         watched = block("t/watch@v1", lambda x: (seen.append(x), {"out": x})[1])
         rows = run(
-            workflow([batch_input("x")], [step("t/watch@v1", "w", x="$inputs.x")], {"o": "$steps.w.out"}),
+            workflow(
+                [batch_input("x")], [step("t/watch@v1", "w", x="$inputs.x")], {"o": "$steps.w.out"}
+            ),
             {"x": [3, 1, 2]},
             watched,
         )
@@ -73,7 +56,9 @@ class TestElementWise:
         assert rows == [{"o": 1111}, {"o": 1112}]
 
     def test_lists_and_objects_keep_their_container(self) -> None:
-        """References inside a list or an object are replaced in place, literals beside them stay."""
+        """References inside a list or an object are replaced in place, literals beside them
+        stay.
+        """
         seen: list[Any] = []
         holder = block(
             "t/hold@v1",
@@ -129,7 +114,9 @@ class TestBatchMode:
             return [{"out": item} for item in x]
 
         run(
-            workflow([batch_input("x")], [step("t/all@v1", "a", x="$inputs.x")], {"o": "$steps.a.out"}),
+            workflow(
+                [batch_input("x")], [step("t/all@v1", "a", x="$inputs.x")], {"o": "$steps.a.out"}
+            ),
             {"x": [5, 6]},
             block("t/all@v1", work, batches=("x",)),
         )
@@ -146,11 +133,13 @@ class TestBatchMode:
         assert rows == [{"o": [(0, 0)]}, {"o": []}, {"o": [(2, 0), (2, 1)]}]
 
     def test_single_values_stay_single_where_both_are_accepted(self) -> None:
-        """`get_parameters_accepting_batches_and_scalars` gives a plain value for a parameter and a batch for a batch."""
+        """`get_parameters_accepting_batches_and_scalars` gives a plain value for a parameter and a
+        batch for a batch.
+        """
         seen = []
         both = block(
             "t/both@v1",
-            lambda x, y: (seen.append(_shown(y)), [{"out": item} for item in x])[1],
+            lambda x, y: (seen.append(shown_batches(y)), [{"out": item} for item in x])[1],
             batches=("x",),
             batches_or_singles=("y",),
         )
@@ -171,7 +160,7 @@ class TestBatchMode:
         many = block(
             "t/many@v1",
             lambda items, named: (
-                seen.append((_shown(items), _shown(named))),
+                seen.append((shown_batches(items), shown_batches(named))),
                 [{"out": 0} for _ in items[0]],
             )[1],
             fields={"items": LIST, "named": OBJECT},
@@ -194,253 +183,6 @@ class TestBatchMode:
             many,
         )
         assert seen == [([("batch", [1, 2]), ("batch", [3, 4])], {"k": ("batch", [3, 4])})]
-
-
-CAST_INPUTS = {"x": [1, 2], "y": [[10, 11], [12]]}
-
-
-class TestAutoBatchCasting:
-    """A field that only takes batches and is given single values gets them as batches."""
-
-    @pytest.mark.parametrize(
-        ("field", "expected"),
-        [
-            ("$inputs.p", ("batch", [7, 7])),
-            (5, ("batch", [5, 5])),
-            ("$steps.c.out", ("batch", [9, 9])),
-            (None, None),
-            ("$inputs.nothing", None),
-            ("$inputs.x", ("batch", [1, 2])),
-        ],
-        ids=["parameter", "literal", "single step output", "null", "null parameter", "batch"],
-    )
-    def test_beside_a_batch(self, field: Any, expected: Any) -> None:
-        """Beside a batch a single value is repeated for every element; null stays null."""
-        assert self._seen("$inputs.x", field)[0]["b"] == expected
-
-    @pytest.mark.parametrize(
-        ("field", "expected"),
-        [("$inputs.p", ("batch", [7])), (5, ("batch", [5])), (None, None), ("$inputs.nothing", None)],
-    )
-    def test_without_any_batch(self, field: Any, expected: Any) -> None:
-        """With single values only, the call gets batches of one and its list of one is the result."""
-        calls = self._seen("$inputs.p", field)
-        assert calls == [{"a": ("batch", [7]), "b": expected}]
-
-    def test_index_of_a_lone_value(self) -> None:
-        """A batch of one made for a single value has the index (0,)."""
-        rows = run(workflow([], [step("index", "i", x=3)], {"o": "$steps.i.out"}))
-        assert rows == [{"o": (0,)}]
-
-    def test_at_depth_2(self) -> None:
-        """The value is repeated for every element of the deepest batch of the step."""
-        assert self._seen("$inputs.y", "$inputs.p")[0]["b"] == ("batch", [7, 7, 7])
-
-    @pytest.mark.parametrize(
-        ("items", "expected"),
-        [
-            (["$inputs.x", "$inputs.p"], [("batch", [1, 2]), ("batch", [7, 7])]),
-            (["$inputs.x", 5], [("batch", [1, 2]), ("batch", [5, 5])]),
-            (["$inputs.x", None], [("batch", [1, 2]), None]),
-            (["$inputs.x", "$inputs.nothing"], [("batch", [1, 2]), None]),
-            (["$inputs.p", 5, "$steps.c.out"], [("batch", [7]), ("batch", [5]), ("batch", [9])]),
-            ([5, None], [("batch", [5]), None]),
-            ([], []),
-        ],
-    )
-    def test_inside_lists(self, items: Any, expected: Any) -> None:
-        """Every element of a list is cast by itself, whether reference or literal."""
-        assert self._seen_in("items", items) == expected
-
-    def test_inside_objects(self) -> None:
-        """Every value of an object is cast by itself."""
-        seen = self._seen_in("named", {"x": "$inputs.x", "p": "$inputs.p", "l": 5, "n": None})
-        assert seen == {
-            "x": ("batch", [1, 2]),
-            "p": ("batch", [7, 7]),
-            "l": ("batch", [5, 5]),
-            "n": None,
-        }
-
-    def test_empty_step_output_empties_the_step(self) -> None:
-        """A single value that a step left empty is an empty element, not a null parameter."""
-        calls: list[Any] = []
-        watched = block(
-            "t/w@v1", lambda a: (calls.append(a), [{"out": 1} for _ in a])[1], batches=("a",)
-        )
-        rows = run(
-            workflow(
-                [],
-                [step("odd_only", "n", x=2), step("t/w@v1", "w", a="$steps.n.out")],
-                {"o": "$steps.w.out"},
-            ),
-            {},
-            watched,
-        )
-        assert (calls, rows) == ([], [{"o": None}])
-
-    def test_reducing_block(self) -> None:
-        """A block that gathers gets a cast value as one batch as long as what it gathers."""
-        seen: list[Any] = []
-        reduce_two = block(
-            "t/reduce@v1",
-            lambda data, weights: (
-                seen.append((_shown(data), _shown(weights))),
-                {"out": len(data)},
-            )[1],
-            cast=("data", "weights"),
-            output_offset=-1,
-        )
-        definition = workflow(
-            [batch_input("x"), batch_input("y", 2)],
-            [
-                step("t/reduce@v1", "a", data="$inputs.x", weights=2),
-                step("t/reduce@v1", "b", data="$inputs.y", weights=2),
-            ],
-            {"a": "$steps.a.out", "b": "$steps.b.out"},
-        )
-        rows = run(definition, CAST_INPUTS, reduce_two)
-        assert seen == [
-            (("batch", [1, 2]), ("batch", [2, 2])),
-            (("batch", [10, 11]), ("batch", [2, 2])),
-            (("batch", [12]), ("batch", [2])),
-        ]
-        assert rows == [{"a": 2, "b": 2}, {"a": 2, "b": 1}]
-
-    @pytest.mark.parametrize(
-        ("parent", "children", "expected"),
-        [
-            ("$inputs.x", "$inputs.y", (("batch", [1, 2]), ("batch", [("batch", [10, 11]), ("batch", [12])]))),
-            ("$inputs.x", 5, (("batch", [1, 2]), ("batch", [("batch", [5]), ("batch", [5])]))),
-            (5, 6, (("batch", [5]), ("batch", [("batch", [6])]))),
-            (5, "$inputs.x", (("batch", [5]), ("batch", [("batch", [1, 2])]))),
-            ("$inputs.p", "$inputs.y", (("batch", [7, 7]), ("batch", [("batch", [10, 11]), ("batch", [12])]))),
-        ],
-    )
-    def test_fields_one_level_deeper(self, parent: Any, children: Any, expected: Any) -> None:
-        """A field one level below the others gets batches of batches, also when it is cast."""
-        seen: list[Any] = []
-        nested = block(
-            "t/nested@v1",
-            lambda parent, children: (
-                seen.append((_shown(parent), _shown(children))),
-                [{"out": 0} for _ in parent],
-            )[1],
-            batches=("parent", "children"),
-            offsets={"children": 1},
-            reference="parent",
-        )
-        run(
-            workflow(
-                [batch_input("x"), batch_input("y", 2), parameter("p", 7)],
-                [step("t/nested@v1", "n", parent=parent, children=children)],
-                {"o": "$steps.n.out"},
-            ),
-            CAST_INPUTS,
-            nested,
-        )
-        assert seen == [expected]
-
-    def test_element_wise_block_below(self) -> None:
-        """An element-wise block that takes a deeper field gets a cast value as a batch of one a call."""
-        seen: list[Any] = []
-        nested = block(
-            "t/nested@v1",
-            lambda parent, children: (seen.append((parent, _shown(children))), {"out": 0})[1],
-            cast=("children",),
-            offsets={"children": 1},
-            reference="parent",
-        )
-        run(
-            workflow(
-                [batch_input("x")],
-                [step("t/nested@v1", "n", parent="$inputs.x", children=5), step("t/nested@v1", "m", parent=1, children=5)],
-                {"o": "$steps.n.out"},
-            ),
-            {"x": [1, 2]},
-            nested,
-        )
-        assert sorted(seen) == [(1, ("batch", [5])), (1, ("batch", [5])), (2, ("batch", [5]))]
-
-    def test_splitting_a_lone_value(self) -> None:
-        """A batch block that makes children of one cast value starts a batch of its own."""
-        rows = run(
-            workflow(
-                [batch_input("x")],
-                [step("batch_split", "s", n=3), step("gather", "g", data="$steps.s.out")],
-                {"x": "$inputs.x", "s": "$steps.s.out", "g": "$steps.g.out"},
-            ),
-            {"x": [1, 2]},
-        )
-        assert rows == [
-            {"x": 1, "s": [30, 31, 32], "g": [30, 31, 32]},
-            {"x": 2, "s": [30, 31, 32], "g": [30, 31, 32]},
-        ]
-
-    def test_element_wise_block_keeps_single_values(self) -> None:
-        """A block called once an element has nothing to cast: its single values stay plain."""
-        seen: list[Any] = []
-        plain = block(
-            "t/plain@v1", lambda a, b: (seen.append((a, b)), {"out": 0})[1], cast=("a", "b")
-        )
-        run(
-            workflow(
-                [batch_input("x")],
-                [step("t/plain@v1", "one", a=1, b=2), step("t/plain@v1", "two", a="$inputs.x", b=2)],
-                {"o": "$steps.one.out"},
-            ),
-            {"x": [8]},
-            plain,
-        )
-        assert sorted(seen) == [(1, 2), (8, 2)]
-
-    def _seen(self, a: Any, b: Any) -> list[dict[str, Any]]:
-        recorder = Recorder()
-        watched = block(
-            "t/w@v1",
-            lambda a, b=None: (
-                recorder(a=_shown(a), b=_shown(b)),
-                [{"out": item} for item in a],
-            )[1],
-            batches=("a", "b"),
-        )
-        run(
-            workflow(
-                [batch_input("x"), batch_input("y", 2), parameter("p", 7), parameter("nothing")],
-                [step("constant", "c", value=9), step("t/w@v1", "w", a=a, b=b)],
-                {"o": "$steps.w.out"},
-            ),
-            CAST_INPUTS,
-            watched,
-        )
-        return recorder.calls
-
-    def _seen_in(self, name: str, value: Any) -> Any:
-        recorder = Recorder()
-        is_list = name == "items"
-
-        def work(items: Any = None, named: Any = None) -> list[dict[str, Any]]:
-            held = items if is_list else named
-            recorder(held=_shown(held))
-            batches = held if is_list else held.values()
-            size = max((len(item) for item in batches if item is not None), default=1)
-            return [{"out": 0}] * size
-
-        run(
-            workflow(
-                [batch_input("x"), parameter("p", 7), parameter("nothing")],
-                [step("constant", "c", value=9), step("t/w@v1", "w", **{name: value})],
-                {"o": "$steps.w.out"},
-            ),
-            {"x": [1, 2]},
-            block(
-                "t/w@v1",
-                work,
-                fields={"items": (LIST, []), "named": (OBJECT, {})},
-                batches=(name,),
-            ),
-        )
-        return recorder.calls[0]["held"]
 
 
 class TestNesting:
@@ -477,7 +219,12 @@ class TestNesting:
                     step("gather", "d", data="$steps.c.out"),
                     step("gather", "e", data="$steps.d.out"),
                 ],
-                {"b": "$steps.b.out", "c": "$steps.c.out", "d": "$steps.d.out", "e": "$steps.e.out"},
+                {
+                    "b": "$steps.b.out",
+                    "c": "$steps.c.out",
+                    "d": "$steps.d.out",
+                    "e": "$steps.e.out",
+                },
             ),
             {"x": [2, 3]},
             block("t/mod@v1", lambda x: {"out": x % 3}),
@@ -486,7 +233,12 @@ class TestNesting:
         everything = [[[20, 21]], [[10], [20, 21]]]
         assert rows == [
             {"b": [[20, 21], []], "c": [[20, 21], None], "d": [[20, 21]], "e": everything},
-            {"b": [[], [10], [20, 21]], "c": [None, [10], [20, 21]], "d": [[10], [20, 21]], "e": everything},
+            {
+                "b": [[], [10], [20, 21]],
+                "c": [None, [10], [20, 21]],
+                "d": [[10], [20, 21]],
+                "e": everything,
+            },
         ]
 
     def test_gather_at_depth_1_gives_one_value(self) -> None:
@@ -548,11 +300,13 @@ class TestNesting:
         assert rows == [{"w": (9, [2, 1])}]
 
     def test_children_may_be_none_inside_a_batch_call(self) -> None:
-        """In a batch call, an element without children is left out unless the block takes empty ones."""
+        """In a batch call, an element without children is left out unless the block takes empty
+        ones.
+        """
         calls: list[Any] = []
 
         def work(parent: Any, children: Any) -> list[dict[str, Any]]:
-            calls.append((_shown(parent), _shown(children)))
+            calls.append((shown_batches(parent), shown_batches(children)))
             return [{"out": 0} for _ in parent]
 
         for accepts_empty in (False, True):
@@ -601,7 +355,9 @@ class TestNesting:
         assert seen == [[(0, 0), (0, 2)], [(1, 0)]]
 
     def test_two_nested_inputs_are_unrelated(self) -> None:
-        """The second level of one nested input is not that of another, even when they look alike."""
+        """The second level of one nested input is not that of another, even when they look
+        alike.
+        """
         with pytest.raises(StepInputLineageError):
             run(
                 workflow(
@@ -648,7 +404,12 @@ class TestGeneratedLineage:
                     step("gather", "c", data="$steps.a.out"),
                     step("add", "d", a="$steps.c.out", b=[1]),
                 ],
-                {"a": "$steps.a.out", "s": "$steps.s.out", "c": "$steps.c.out", "d": "$steps.d.out"},
+                {
+                    "a": "$steps.a.out",
+                    "s": "$steps.s.out",
+                    "c": "$steps.c.out",
+                    "d": "$steps.d.out",
+                },
             ),
         )
         assert rows == [{"a": [5, 6], "s": [[], [10]], "c": [5, 6], "d": [5, 6, 1]}]
@@ -669,151 +430,6 @@ class TestGeneratedLineage:
         assert rows == [{"v": []}]
 
 
-class TestEmptyElements:
-    def test_left_out_before_the_call(self) -> None:
-        """An element that is None in any field is not given to the block; its outputs are None."""
-        seen: list[Any] = []
-        watched = block("t/w@v1", lambda a, b: (seen.append((a, b)), {"out": a + b})[1])
-        rows = run(
-            workflow(
-                [batch_input("x"), batch_input("z")],
-                [step("t/w@v1", "w", a="$inputs.x", b="$inputs.z")],
-                {"o": "$steps.w.out"},
-            ),
-            {"x": [1, None, 3], "z": [10, 20, None]},
-            watched,
-        )
-        assert seen == [(1, 10)]
-        assert rows == [{"o": 11}, {"o": None}, {"o": None}]
-
-    def test_left_out_of_a_batch_call(self) -> None:
-        """A batch call gets the elements that are there, with their own indices."""
-        rows = run(
-            workflow([batch_input("x")], [step("index", "i", x="$inputs.x")], {"o": "$steps.i.out"}),
-            {"x": [None, 7, None, 8]},
-        )
-        assert rows == [{"o": None}, {"o": (1,)}, {"o": None}, {"o": (3,)}]
-
-    def test_block_is_not_called_without_elements(self) -> None:
-        """When nothing is left, neither an element-wise nor a batch block is called."""
-        calls: list[str] = []
-        each = block("t/each@v1", lambda x: (calls.append("each"), {"out": 1})[1])
-        every = block(
-            "t/all@v1", lambda x: (calls.append("all"), [{"out": 1}] * len(x))[1], batches=("x",)
-        )
-        rows = run(
-            workflow(
-                [batch_input("x")],
-                [step("t/each@v1", "e", x="$inputs.x"), step("t/all@v1", "a", x="$inputs.x")],
-                {"e": "$steps.e.out", "a": "$steps.a.out"},
-            ),
-            {"x": [None, None]},
-            each,
-            every,
-        )
-        assert calls == []
-        assert rows == [{"e": None, "a": None}] * 2
-
-    def test_reach_blocks_that_accept_them(self) -> None:
-        """A block that accepts empty values gets None."""
-        rows = run(
-            workflow(
-                [batch_input("x"), batch_input("z")],
-                [step("first", "f", data=["$inputs.x", "$inputs.z"], default="-")],
-                {"o": "$steps.f.out"},
-            ),
-            {"x": [1, None, None], "z": [2, 5, None]},
-        )
-        assert rows == [{"o": 1}, {"o": 5}, {"o": "-"}]
-
-    def test_inside_a_list(self) -> None:
-        """One empty reference in a list empties the element."""
-        total = block("t/sum@v1", lambda data: {"out": sum(data)}, fields={"data": LIST})
-        rows = run(
-            workflow(
-                [batch_input("x"), batch_input("z")],
-                [step("t/sum@v1", "s", data=["$inputs.x", "$inputs.z", 100])],
-                {"o": "$steps.s.out"},
-            ),
-            {"x": [1, None], "z": [2, 5]},
-            total,
-        )
-        assert rows == [{"o": 103}, {"o": None}]
-
-    def test_single_step_output_empties_the_whole_step(self) -> None:
-        """A None made by a step that ran once empties every element."""
-        rows = run(
-            workflow(
-                [batch_input("x")],
-                [
-                    step("odd_only", "n", x=2),
-                    step("add", "a", a="$inputs.x", b="$steps.n.out"),
-                    step("add", "b", a="$steps.n.out", b=1),
-                ],
-                {"a": "$steps.a.out", "b": "$steps.b.out"},
-            ),
-            {"x": [1, 2]},
-        )
-        assert rows == [{"a": None, "b": None}] * 2
-
-    def test_null_parameters_and_literals_are_no_empty_elements(self) -> None:
-        """A parameter that is null and a null literal reach the block."""
-        rows = run(
-            workflow(
-                [batch_input("x"), parameter("p")],
-                [
-                    step("t/two@v1", "a", x="$inputs.x", y="$inputs.p"),
-                    step("t/two@v1", "b", x="$inputs.x", y=None),
-                    step("t/two@v1", "c", x="$inputs.p", y=1),
-                ],
-                {"a": "$steps.a.out", "b": "$steps.b.out", "c": "$steps.c.out"},
-            ),
-            {"x": [1]},
-            block("t/two@v1", lambda x, y: {"out": (x, y)}),
-        )
-        assert rows == [{"a": (1, None), "b": (1, None), "c": (None, 1)}]
-
-    def test_gathering_drops_them(self) -> None:
-        """Empty children are not gathered; a parent with none left is empty."""
-        rows = run(
-            workflow(
-                [batch_input("y", 2)],
-                [
-                    step("odd_only", "o", x="$inputs.y"),
-                    step("gather", "g", data="$steps.o.out"),
-                    step("gather", "h", data="$steps.g.out"),
-                ],
-                {"g": "$steps.g.out", "h": "$steps.h.out"},
-            ),
-            {"y": [[1, 2, 3], [2, 4], []]},
-        )
-        assert [row["g"] for row in rows] == [[1, 3], None, None]
-        assert [row["h"] for row in rows] == [[[1, 3]]] * 3
-
-    def test_gathering_nothing_at_depth_1(self) -> None:
-        """A gathered value of no elements is None."""
-        rows = run(
-            workflow([batch_input("x")], [step("gather", "g", data="$inputs.x")], {"g": "$steps.g.out"}),
-            {"x": [None]},
-        )
-        assert rows == [{"g": None}]
-
-    def test_values_with_their_own_equality(self) -> None:
-        """Looking for empty elements never compares values (arrays answer `==` with arrays)."""
-
-        class Odd:
-            def __eq__(self, other: object) -> bool:
-                raise AssertionError("compared")
-
-            __hash__ = None  # type: ignore[assignment]
-
-        rows = run(
-            workflow([batch_input("x")], [step("pass", "p", x="$inputs.x")], {"o": "$steps.p.out"}),
-            {"x": [Odd(), None]},
-        )
-        assert [type(row["o"]) for row in rows] == [Odd, type(None)]
-
-
 class TestUnions:
     @pytest.mark.parametrize(
         ("given", "expected"),
@@ -822,9 +438,7 @@ class TestUnions:
     )
     def test_the_form_of_the_value_decides(self, given: Any, expected: Any) -> None:
         """A field that takes a list of references or one reference to a list takes both."""
-        union = block(
-            "t/union@v1", lambda data: {"out": list(data)}, fields={"data": LIST | ANY}
-        )
+        union = block("t/union@v1", lambda data: {"out": list(data)}, fields={"data": LIST | ANY})
         rows = run(
             workflow(
                 [batch_input("x"), parameter("l", [8, 9])],

@@ -32,7 +32,9 @@ ASK = workflow([], [step("t/ask@v1", "a")], {"o": "$steps.a.out"})
 
 
 class TestInitParameters:
-    """The value of a constructor argument: given or registered, under the plug-in's name or bare."""
+    """The value of a constructor argument: given or registered, under the plug-in's name or
+    bare.
+    """
 
     @pytest.mark.parametrize(
         ("given", "registered", "expected"),
@@ -47,7 +49,9 @@ class TestInitParameters:
         ],
     )
     def test_order(self, given: Any, registered: Any, expected: Any) -> None:
-        """`plugin.p` as given, `p` as the plug-in registers it (called when it can be), then `p` as given."""
+        """`plugin.p` as given, `p` as the plug-in registers it (called when it can be), then `p` as
+        given.
+        """
         registry = BlockRegistry([Plugin("toys", blocks=(asking(),), initializers=registered)])
         assert run(ASK, registry=registry, init_parameters=given) == [{"o": expected}]
 
@@ -64,7 +68,8 @@ class TestInitParameters:
         with pytest.raises(BlockInitParameterNotProvidedError) as caught:
             run(ASK, {}, asking(), init_parameters={"q": 1})
         assert str(caught.value) == (
-            "Step 'a' (t/ask@v1) needs the init parameter 'toys.p'; given: kind_codecs, workflow_memory, q."
+            "Step 'a' (t/ask@v1) needs the init parameter 'toys.p'; given: kind_codecs, "
+            "workflow_memory, q."
         )
         assert caught.value.context == "workflow_compilation | steps_initialisation"
 
@@ -81,7 +86,9 @@ class TestInitParameters:
             assert isinstance(value, WorkflowMemory)
 
     def test_constructor_that_does_not_take_them(self) -> None:
-        """A constructor that refuses its arguments is a fault of the block, named with step and arguments."""
+        """A constructor that refuses its arguments is a fault of the block, named with step and
+        arguments.
+        """
         odd = asking(init=lambda self, p: None)
         odd.get_init_parameters = classmethod(lambda cls: ["q"])
         with pytest.raises(BlockInterfaceError) as caught:
@@ -105,7 +112,11 @@ class TestInitParameters:
         """Name, type and selector of the step are on the instance."""
         made = block("t/who@v1", lambda x=0: {"out": None})
         made.run = lambda self, x=0: {  # type: ignore[method-assign]
-            "out": (self._workflow_step_name, self._workflow_step_type, self._workflow_step_selector)  # type: ignore[attr-defined]
+            "out": (
+                self._workflow_step_name,
+                self._workflow_step_type,
+                self._workflow_step_selector,
+            )  # type: ignore[attr-defined]
         }
         rows = run(workflow([], [step("t/who@v1", "me")], {"o": "$steps.me.out"}), {}, made)
         assert rows == [{"o": ("me", "t/who@v1", "$steps.me")}]
@@ -129,7 +140,10 @@ class TestState:
         registry = toy_registry(counter)
         for _ in range(2):
             with ExecutionEngine.init(definition, registry=registry) as engine:
-                assert [engine.run({}) for _ in range(2)] == [[{"a": 1, "b": 1}], [{"a": 2, "b": 2}]]
+                assert [engine.run({}) for _ in range(2)] == [
+                    [{"a": 1, "b": 1}],
+                    [{"a": 2, "b": 2}],
+                ]
 
 
 class TestClose:
@@ -169,12 +183,14 @@ class TestClose:
 
         watched = block("t/c@v1", lambda x=0: {"out": 1}, close=close)
         definition = workflow([], [step("t/c@v1", "a"), step("t/c@v1", "b")])
-        with pytest.raises(ValueError, match="^a$"):
+        with pytest.raises(ValueError, match=r"^a$"):
             ExecutionEngine.init(definition, registry=toy_registry(watched)).close()
         assert closed == ["a", "b"]
 
     def test_failure_part_way_closes_what_was_made(self) -> None:
-        """When a later block cannot be made, the earlier ones are closed and the failure is raised."""
+        """When a later block cannot be made, the earlier ones are closed and the failure is
+        raised.
+        """
         closed: list[str] = []
         watched = block(
             "t/c@v1",

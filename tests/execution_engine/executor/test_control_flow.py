@@ -1,4 +1,6 @@
-"""Steps that decide what runs: for the whole run, an element at a time, nested, several together."""
+"""Steps that decide what runs: for the whole run, an element at a time, nested, several
+together.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,9 @@ class TestGateOfTheRun:
         assert rows == [{"a": None}]
 
     def test_closes_every_element(self) -> None:
-        """Closed for the run means closed for every element; all outputs at once are None by name."""
+        """Closed for the run means closed for every element; all outputs at once are None by
+        name.
+        """
         rows = run(
             workflow(
                 [parameter("p"), batch_input("x")],
@@ -62,7 +66,13 @@ class TestGateOfTheRun:
                     step("split", "s", n="$inputs.x"),
                     step("gather", "c", data="$steps.s.out"),
                 ],
-                {"a": "$steps.a.out", "all": "$steps.a.*", "s": "$steps.s.out", "every": "$steps.s.*", "c": "$steps.c.out"},
+                {
+                    "a": "$steps.a.out",
+                    "all": "$steps.a.*",
+                    "s": "$steps.s.out",
+                    "every": "$steps.s.*",
+                    "c": "$steps.c.out",
+                },
             ),
             {"p": 0, "x": [1, 2]},
         )
@@ -103,7 +113,9 @@ class TestGateOfTheRun:
         )
         assert rows == [{"b": None, "f": 5, "s": "5"}]
 
-    @pytest.mark.parametrize(("p", "q", "runs"), [(1, 1, True), (1, 0, False), (0, 1, False), (0, 0, False)])
+    @pytest.mark.parametrize(
+        ("p", "q", "runs"), [(1, 1, True), (1, 0, False), (0, 1, False), (0, 0, False)]
+    )
     def test_two_gates_must_both_be_open(self, p: int, q: int, runs: bool) -> None:
         """A step gated twice runs when both gates let it."""
         rows = run(
@@ -139,7 +151,9 @@ class TestGateOfTheRun:
         assert rows == [{"a": None, "b": None}] * 2
 
     def test_target_that_takes_empty_values_runs_with_none(self) -> None:
-        """A gated step of single values that takes empty ones is called with None in their place."""
+        """A gated step of single values that takes empty ones is called with None in their
+        place.
+        """
         seen: list[Any] = []
         tolerant = block(
             "t/tolerant@v1",
@@ -161,7 +175,9 @@ class TestGateOfTheRun:
         assert (seen, rows) == ([(None, 7)], [{"a": "ran"}])
 
     def test_target_that_reads_nothing_does_not_run(self) -> None:
-        """A gated step of literals has nothing that could be empty, so it is skipped even if it takes empty values."""
+        """A gated step of literals has nothing that could be empty, so it is skipped even if it
+        takes empty values.
+        """
         calls: list[Any] = []
         tolerant = block(
             "t/tolerant@v1",
@@ -172,7 +188,10 @@ class TestGateOfTheRun:
         rows = run(
             workflow(
                 [parameter("p")],
-                [step("gate", "g", test="$inputs.p", next_steps=A), step("t/tolerant@v1", "a", y=7)],
+                [
+                    step("gate", "g", test="$inputs.p", next_steps=A),
+                    step("t/tolerant@v1", "a", y=7),
+                ],
                 {"a": "$steps.a.out"},
             ),
             {"p": 0},
@@ -182,7 +201,9 @@ class TestGateOfTheRun:
 
     @pytest.mark.parametrize("gate_value", ["$inputs.p", "$inputs.zeros"])
     def test_is_like_a_gate_closed_for_every_element(self, gate_value: str) -> None:
-        """A gate closed for the run and one closed for each element leave the same to a step that takes empty values."""
+        """A gate closed for the run and one closed for each element leave the same to a step that
+        takes empty values.
+        """
         seen: list[Any] = []
         tolerant = block(
             "t/tolerant@v1",
@@ -335,7 +356,9 @@ class TestGateOfEachElement:
         assert [row["a"] for row in rows] == [[10], [30, 32]]
 
     def test_gathering_to_one_value_under_a_gate(self) -> None:
-        """A gate of the elements that a step gathers to one value leaves elements out, not the step."""
+        """A gate of the elements that a step gathers to one value leaves elements out, not the
+        step.
+        """
         rows = run(
             workflow(
                 [batch_input("x")],
@@ -481,7 +504,11 @@ class TestAdoptedControl:
 class TestSwitch:
     @pytest.mark.parametrize(
         ("value", "expected"),
-        [(1, {"a": 1, "b": None, "c": None}), ("x", {"a": None, "b": 2, "c": None}), (9, {"a": None, "b": None, "c": 3})],
+        [
+            (1, {"a": 1, "b": None, "c": None}),
+            ("x", {"a": None, "b": 2, "c": None}),
+            (9, {"a": None, "b": None, "c": 3}),
+        ],
     )
     def test_one_branch_a_key(self, value: Any, expected: dict[str, Any]) -> None:
         """Targets in an object are branches of their own; a list beside them is the default."""
@@ -510,7 +537,9 @@ class TestSwitch:
             workflow(
                 [batch_input("v")],
                 [
-                    step("switch", "w", value="$inputs.v", cases={"1": "$steps.a", "2": "$steps.b"}),
+                    step(
+                        "switch", "w", value="$inputs.v", cases={"1": "$steps.a", "2": "$steps.b"}
+                    ),
                     step("add", "a", a="$inputs.v", b=100),
                     step("add", "b", a="$inputs.v", b=200),
                     step("first", "f", data=["$steps.a.out", "$steps.b.out"], default=0),
@@ -534,7 +563,10 @@ class TestFaultyGates:
         run(
             workflow(
                 [batch_input("x")],
-                [step("t/faulty@v1", "g", test="$inputs.x", next_steps=A), step("show", "a", x="$inputs.x")],
+                [
+                    step("t/faulty@v1", "g", test="$inputs.x", next_steps=A),
+                    step("show", "a", x="$inputs.x"),
+                ],
             ),
             {"x": [1]},
             faulty,
@@ -559,7 +591,8 @@ class TestFaultyGates:
         with pytest.raises(ExecutionEngineRuntimeError) as caught:
             self._run(FlowControl(["$steps.a", "$steps.z", "$steps.q"]))
         assert str(caught.value) == (
-            "Step 'g' (t/faulty@v1) selected $steps.q, $steps.z, which is not among its declared targets."
+            "Step 'g' (t/faulty@v1) selected $steps.q, $steps.z, which is not among its declared "
+            "targets."
         )
 
     def test_one_target_as_text(self) -> None:

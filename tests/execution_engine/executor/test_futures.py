@@ -140,6 +140,8 @@ class TestRun:
     def test_work_in_a_pool(self) -> None:
         """Results made by a pool of the block's own arrive in order."""
         with ThreadPoolExecutor(2) as pool:
-            pooled = block("t/promise@v1", lambda x: {"out": pool.submit(lambda: x * 2)}, futures=True)
+            pooled = block(
+                "t/promise@v1", lambda x: {"out": pool.submit(lambda: x * 2)}, futures=True
+            )
             rows = run(CHAIN, {"x": [1, 2, 3]}, pooled, max_concurrent_steps=2)
         assert [row["s"] for row in rows] == ["2", "4", "6"]

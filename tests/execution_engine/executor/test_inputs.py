@@ -53,17 +53,25 @@ class TestBatchSize:
         ],
     )
     def test_good(self, inputs: dict[str, Any], rows: list[tuple[Any, Any]]) -> None:
-        """The first list that is not of one element sets the size; single values and lists of one are repeated."""
+        """The first list that is not of one element sets the size; single values and lists of one
+        are repeated.
+        """
         assert run(ECHO_XZ, inputs) == [{"x": x, "z": z} for x, z in rows]
 
     @pytest.mark.parametrize(
         ("inputs", "message"),
         [
-            ({"x": [1, 2], "z": [1, 2, 3]}, "Input 'z' has 3 elements, but this run has a batch of 2."),
+            (
+                {"x": [1, 2], "z": [1, 2, 3]},
+                "Input 'z' has 3 elements, but this run has a batch of 2.",
+            ),
             ({"x": [1, 2], "z": []}, "Input 'z' has 0 elements, but this run has a batch of 2."),
             ({"x": [], "z": [1, 2]}, "Input 'z' has 2 elements, but this run has a batch of 0."),
             ({"x": 1}, "Input 'z' (WorkflowBatchInput) was not given; the run got: x."),
-            ({"x": 1, "z": None}, "Input 'z' (WorkflowBatchInput) was not given; the run got: x, z."),
+            (
+                {"x": 1, "z": None},
+                "Input 'z' (WorkflowBatchInput) was not given; the run got: x, z.",
+            ),
             ({}, "Input 'x' (WorkflowBatchInput) was not given; the run got: nothing."),
         ],
     )
@@ -81,7 +89,10 @@ class TestBatchSize:
             {"w": "$steps.w.out", "s": "$steps.s.out", "p": "$inputs.p"},
         )
         assert run(definition, {"x": []}, watched) == []
-        assert run(workflow([batch_input("x"), parameter("p", 1)], [], {"p": "$inputs.p"}), {"x": []}) == []
+        assert (
+            run(workflow([batch_input("x"), parameter("p", 1)], [], {"p": "$inputs.p"}), {"x": []})
+            == []
+        )
         assert calls == []
 
 
@@ -103,7 +114,10 @@ class TestNesting:
         [
             (5, "Input 'y' is nested 2 levels deep and needs a list, got a number 5."),
             ({"a": 1}, "Input 'y' is nested 2 levels deep and needs a list, got an object."),
-            ([1, 2], "Input 'y' needs a list at 'y.[0]' (1 more level of nesting), got a number 1."),
+            (
+                [1, 2],
+                "Input 'y' needs a list at 'y.[0]' (1 more level of nesting), got a number 1.",
+            ),
             ([[1], None], "Input 'y' needs a list at 'y.[1]' (1 more level of nesting), got null."),
         ],
     )
@@ -142,7 +156,9 @@ class TestDecoding:
 
     def test_lone_value_is_decoded_once(self) -> None:
         """A value that is repeated is one object in every row."""
-        definition = workflow([IMAGE, batch_input("x")], [], {"o": "$inputs.image", "x": "$inputs.x"})
+        definition = workflow(
+            [IMAGE, batch_input("x")], [], {"o": "$inputs.image", "x": "$inputs.x"}
+        )
         rows = run(definition, {"image": PIXELS, "x": [1, 2]})
         assert rows[0]["o"] is rows[1]["o"]
 
@@ -167,7 +183,9 @@ class TestDecoding:
 
     def test_no_kind_takes_it(self) -> None:
         """The error names the element, and every kind with its reason."""
-        definition = workflow([batch_input("x", kind=["integer", "string"])], [], {"x": "$inputs.x"})
+        definition = workflow(
+            [batch_input("x", kind=["integer", "string"])], [], {"x": "$inputs.x"}
+        )
         message = _refused(definition, {"x": [1, [2]]})
         assert message.startswith("Input 'x.[1]' does not decode (as integer: ")
         assert "; as string: " in message
@@ -183,8 +201,13 @@ class TestDecoding:
     def test_frame_rate_of_the_run(self) -> None:
         """`fps` is that of images without video metadata of their own; others keep theirs."""
         definition = workflow([IMAGE], [], {"o": "$inputs.image"})
-        own = {"type": "numpy_object", "value": PIXELS, "video_metadata": {
-            "video_identifier": "cam", "frame_number": 3, "frame_timestamp": "2031-01-01T00:00:00", "fps": 10}}  # fmt: skip
+        frame = {
+            "video_identifier": "cam",
+            "frame_number": 3,
+            "frame_timestamp": "2031-01-01T00:00:00",
+            "fps": 10,
+        }
+        own = {"type": "numpy_object", "value": PIXELS, "video_metadata": frame}
         rows = run(definition, {"image": [PIXELS, own]}, fps=25)
         found = [
             (row["o"].video_metadata.fps, row["o"].video_metadata.video_identifier) for row in rows
@@ -203,7 +226,9 @@ class TestDecoding:
 class TestParameters:
     def test_default_and_given(self) -> None:
         """A parameter that is not given takes its default, one given as null is null."""
-        definition = workflow([parameter("p", 5), parameter("q")], [], {"p": "$inputs.p", "q": "$inputs.q"})
+        definition = workflow(
+            [parameter("p", 5), parameter("q")], [], {"p": "$inputs.p", "q": "$inputs.q"}
+        )
         assert run(definition) == [{"p": 5, "q": None}]
         assert run(definition, {"p": None, "q": 1}) == [{"p": None, "q": 1}]
 
@@ -230,10 +255,13 @@ class TestParameters:
         assert run(definition, {"p": 3}, sized) == [{"o": 3}]
         calls.clear()
         message = _refused(definition, {"p": -1}, sized)
-        assert message.startswith("Parameter 'p' is a number -1, which 'size' of step 's' does not take: ")
+        assert message.startswith(
+            "Parameter 'p' is a number -1, which 'size' of step 's' does not take: "
+        )
         message = _refused(definition, {}, sized)
         assert message.startswith(
-            "Parameter 'p' is null (it was not given and has no default), which 'size' of step 's' does not take: "
+            "Parameter 'p' is null (it was not given and has no default), which 'size' of step "
+            "'s' does not take: "
         )
         assert calls == []
 
@@ -255,7 +283,9 @@ class TestParameters:
         """A field without literal forms takes any parameter: there is nothing to check against."""
         only = block("t/only@v1", lambda x: {"out": x}, fields={"x": Selector(kind=[STRING_KIND])})
         definition = workflow(
-            [parameter("p", kind=["string"])], [step("t/only@v1", "o", x="$inputs.p")], {"o": "$steps.o.out"}
+            [parameter("p", kind=["string"])],
+            [step("t/only@v1", "o", x="$inputs.p")],
+            {"o": "$steps.o.out"},
         )
         assert run(definition, {"p": "plain text"}, only) == [{"o": "plain text"}]
 
@@ -282,7 +312,7 @@ class TestCallersData:
             "extra": {"a": 1},
         }
         before = copy.deepcopy(given)
-        lists = {name: value for name, value in given.items()}
+        members = given.copy()
         definition = workflow(
             [IMAGE, batch_input("y", 2), parameter("p")],
             [step("split", "s", n="$inputs.y"), step("pass", "q", x="$inputs.p")],
@@ -290,7 +320,7 @@ class TestCallersData:
         )
         run(definition, given, serialize_results=True)
         np.testing.assert_equal(given, before)
-        assert all(given[name] is value for name, value in lists.items())
+        assert all(given[name] is value for name, value in members.items())
 
     def test_mapping_may_be_read_only(self) -> None:
         """Any mapping will do."""

@@ -28,7 +28,11 @@ def slow(calls: list[Any]) -> Any:
 EACH = workflow([batch_input("x")], [step("t/slow@v1", "s", x="$inputs.x")], {"o": "$steps.s.out"})
 CHAIN = workflow(
     [],
-    [step("t/slow@v1", "a", x=1), step("t/slow@v1", "b", x="$steps.a.out"), step("t/slow@v1", "c", x="$steps.b.out")],
+    [
+        step("t/slow@v1", "a", x=1),
+        step("t/slow@v1", "b", x="$steps.a.out"),
+        step("t/slow@v1", "c", x="$steps.b.out"),
+    ],
     {"o": "$steps.c.out"},
 )
 
@@ -40,7 +44,11 @@ class TestDeadline:
         calls: list[Any] = []
         with pytest.raises(RunDeadlineExceededError) as caught:
             run(
-                EACH, {"x": list(range(100))}, slow(calls), max_concurrent_steps=workers, deadline=0.2
+                EACH,
+                {"x": list(range(100))},
+                slow(calls),
+                max_concurrent_steps=workers,
+                deadline=0.2,
             )
         assert str(caught.value) == (
             "The run did not finish within its deadline of 0.2 s; it stopped before step 's'."
@@ -65,7 +73,9 @@ class TestDeadline:
             return {"out": x}
 
         definition = workflow(
-            [batch_input("x")], [step("t/two@v1", "s", x="$inputs.x", y="$inputs.x")], {"o": "$steps.s.out"}
+            [batch_input("x")],
+            [step("t/two@v1", "s", x="$inputs.x", y="$inputs.x")],
+            {"o": "$steps.s.out"},
         )
         with pytest.raises(RunDeadlineExceededError):
             run(definition, {"x": list(range(100))}, block("t/two@v1", work), deadline=0.2)

@@ -118,7 +118,9 @@ class TestRows:
 
 
 class TestCoordinates:
-    """Predictions are moved to the space of the workflow's input unless an output asks for its own."""
+    """Predictions are moved to the space of the workflow's input unless an output asks for its
+    own.
+    """
 
     def _rows(self, system: str | None, value: Any, kinds: list[Any], **options: Any) -> list[Any]:
         made = block("t/made@v1", lambda: {"out": value}, outputs={"out": kinds})
@@ -182,7 +184,8 @@ class TestSerialisation:
             self._one(5, [TIMESTAMP_KIND, MARKS_KIND])
         assert str(caught.value) == (
             "A result of type int does not serialise as any of its declared kinds "
-            "(timestamp: a datetime was expected, got int; toy_marks: marks were expected, got int)."
+            "(timestamp: a datetime was expected, got int; toy_marks: marks were expected, got "
+            "int)."
         )
 
     def test_all_outputs_each_by_its_kind(self) -> None:
@@ -218,12 +221,12 @@ class TestSerialisation:
 
     def test_kind_of_an_input_decides(self) -> None:
         """An input that is an output is serialised by its declared kinds."""
-        definition = workflow(
-            [batch_input("w", kind=["timestamp"])], [], {"w": "$inputs.w"}
-        )
+        definition = workflow([batch_input("w", kind=["timestamp"])], [], {"w": "$inputs.w"})
         rows = run(definition, {"w": ["2031-01-02T03:04:05"]}, serialize_results=True)
         assert rows == [{"w": "2031-01-02T03:04:05"}]
-        assert run(definition, {"w": ["2031-01-02T03:04:05"]}) == [{"w": datetime(2031, 1, 2, 3, 4, 5)}]
+        assert run(definition, {"w": ["2031-01-02T03:04:05"]}) == [
+            {"w": datetime(2031, 1, 2, 3, 4, 5)}
+        ]
 
     def test_kind_without_serialiser(self) -> None:
         """A kind without a codec lets plain values through."""

@@ -121,7 +121,9 @@ class TestOverlap:
         assert min(times) <= 0.4
 
     def test_no_waves(self) -> None:
-        """A step starts when its own inputs are ready, though slower steps of an earlier layer still run."""
+        """A step starts when its own inputs are ready, though slower steps of an earlier layer
+        still run.
+        """
         log: list[Any] = []
         run(
             workflow(
@@ -218,7 +220,9 @@ class TestOverlap:
 class TestFailure:
     @pytest.mark.parametrize("workers", WORKERS)
     def test_earliest_step_in_plan_order_is_raised(self, workers: int) -> None:
-        """Of several failures the one of the earliest step is raised, though a later one came sooner."""
+        """Of several failures the one of the earliest step is raised, though a later one came
+        sooner.
+        """
         definition = workflow(
             [],
             [

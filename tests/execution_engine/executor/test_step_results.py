@@ -38,8 +38,16 @@ class TestContract:
     @pytest.mark.parametrize(
         ("result", "error", "message"),
         [
-            (None, InvalidBlockBehaviourError, "must return an object with its outputs out, got NoneType."),
-            ([1, 2], InvalidBlockBehaviourError, "must return an object with its outputs out, got list."),
+            (
+                None,
+                InvalidBlockBehaviourError,
+                "must return an object with its outputs out, got NoneType.",
+            ),
+            (
+                [1, 2],
+                InvalidBlockBehaviourError,
+                "must return an object with its outputs out, got list.",
+            ),
             ({}, ExecutionEngineRuntimeError, "declares the outputs out; its result lacks out."),
             (
                 {"out": 1, "more": 2, 3: 4},
@@ -53,7 +61,9 @@ class TestContract:
             ),
         ],
     )
-    def test_one_object(self, definition: Any, result: Any, error: type[Exception], message: str) -> None:
+    def test_one_object(
+        self, definition: Any, result: Any, error: type[Exception], message: str
+    ) -> None:
         """A call returns one object with exactly the declared outputs."""
         with pytest.raises(error) as caught:
             run(definition, {"x": [1]} if definition is EACH else {}, returning(result))
@@ -72,9 +82,17 @@ class TestContract:
     @pytest.mark.parametrize(
         ("result", "error", "message"),
         [
-            ({"out": 1}, InvalidBlockBehaviourError, "works on batches and must return a list, got dict."),
+            (
+                {"out": 1},
+                InvalidBlockBehaviourError,
+                "works on batches and must return a list, got dict.",
+            ),
             ([], ExecutionEngineRuntimeError, "got 2 elements and returned 0 results."),
-            ([{"out": 1}] * 3, ExecutionEngineRuntimeError, "got 2 elements and returned 3 results."),
+            (
+                [{"out": 1}] * 3,
+                ExecutionEngineRuntimeError,
+                "got 2 elements and returned 3 results.",
+            ),
             (
                 [{"out": 1}, None],
                 InvalidBlockBehaviourError,
@@ -105,16 +123,24 @@ class TestContract:
         ],
     )
     @pytest.mark.parametrize("definition", [EACH, ONCE], ids=["each", "once"])
-    def test_children(self, definition: Any, result: Any, error: type[Exception], message: str) -> None:
+    def test_children(
+        self, definition: Any, result: Any, error: type[Exception], message: str
+    ) -> None:
         """A step that makes several elements of one returns a list of objects."""
         with pytest.raises(error) as caught:
-            run(definition, {"x": [1]} if definition is EACH else {}, returning(result, output_offset=1))
+            run(
+                definition,
+                {"x": [1]} if definition is EACH else {},
+                returning(result, output_offset=1),
+            )
         assert str(caught.value) == f"Step 's' (t/b@v1) {message}"
 
     def test_one_child_of_a_lone_step(self) -> None:
         """A list of one child is not taken for the list of a batch call."""
         assert run(ONCE, {}, returning([{"out": 5}], output_offset=1)) == [{"o": [5]}]
-        assert run(ONCE, {}, returning([[{"out": 5}]], output_offset=1, batches=("x",))) == [{"o": [5]}]
+        assert run(ONCE, {}, returning([[{"out": 5}]], output_offset=1, batches=("x",))) == [
+            {"o": [5]}
+        ]
         assert run(ONCE, {}, returning([[]], output_offset=1, batches=("x",))) == [{"o": []}]
 
     def test_subclasses_of_dict_are_no_objects(self) -> None:
@@ -162,7 +188,9 @@ class TestFailures:
         assert str(caught.value) == "ValueError"
 
     def test_sources_are_noted(self) -> None:
-        """A note on the error says where the step takes its values from; a step of literals has none."""
+        """A note on the error says where the step takes its values from; a step of literals has
+        none.
+        """
 
         def work(x: Any, y: Any) -> Any:
             raise ValueError("bad")
@@ -226,7 +254,7 @@ class TestErrorHandler:
         def handler(name: str, error: Exception) -> None:
             raise TooMany(name) from error
 
-        with pytest.raises(TooMany, match="^s$"):
+        with pytest.raises(TooMany, match=r"^s$"):
             self._engine(handler).run({"x": 1})
 
     @pytest.mark.parametrize("handler", ["legacy", None])

@@ -1,4 +1,6 @@
-"""Blocks that change what they are given: they get copies of their own, so branches never see each other's work."""
+"""Blocks that change what they are given: they get copies of their own, so branches never see each
+other's work.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ class TestImages:
     @pytest.mark.parametrize("order", [("d", "m"), ("m", "d")])
     @pytest.mark.parametrize("workers", [1, 4])
     def test_branches_do_not_see_each_other(self, order: tuple[str, str], workers: int) -> None:
-        """Drawing in place and measuring the same image give the same in any order and the caller's pixels stay."""
+        """Drawing in place and measuring the same image give the same in any order and the caller's
+        pixels stay.
+        """
         pixels = np.full((4, 4, 3), 10, np.uint8)
         steps = {
             "d": step("t/draw@v1", "d", image="$inputs.image"),
@@ -151,7 +155,9 @@ class TestOtherValues:
         )
         given = {"a": [[1]]}
         rows = run(
-            workflow([parameter("p")], [step("t/push@v1", "p", data="$inputs.p")], {"o": "$steps.p.out"}),
+            workflow(
+                [parameter("p")], [step("t/push@v1", "p", data="$inputs.p")], {"o": "$steps.p.out"}
+            ),
             {"p": given},
             push,
         )

@@ -26,14 +26,17 @@ MODULE = textwrap.dedent(
         self.ripeness = ripeness
 
     def load_blocks():
-        return [block("{prefix}/taste@v1", lambda x: {{"out": x}}, outputs={{"out": [PEAR]}}, init=_init)]
+        outputs = {{"out": [PEAR]}}
+        return [block("{prefix}/taste@v1", lambda x: {{"out": x}}, outputs=outputs, init=_init)]
 
     def load_kinds():
         return [PEAR]
 
     REGISTERED_INITIALIZERS = {{"ripeness": lambda: 5}}
     KINDS_SERIALIZERS = {{"pear": lambda value: f"pear {{value}}"}}
-    KINDS_DESERIALIZERS = {{"pear": lambda name, value: f"{{name}}={{value}}", "apple": lambda name, value: value}}
+    KINDS_DESERIALIZERS = {{
+        "pear": lambda name, value: f"{{name}}={{value}}", "apple": lambda name, value: value
+    }}
     """
 )
 
@@ -123,7 +126,12 @@ class TestVariable:
         (modules / "fruit_min.py").write_text("def load_blocks():\n    return []", encoding="utf-8")
         plugin = plugin_from_module("fruit_min")
         assert plugin.codecs is not None
-        assert (plugin.blocks, plugin.kinds, plugin.codecs(), plugin.initializers) == ((), (), [], {})
+        assert (plugin.blocks, plugin.kinds, plugin.codecs(), plugin.initializers) == (
+            (),
+            (),
+            [],
+            {},
+        )
 
     def test_read_when_called(self, modules: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """The process's variable is read at the call; without it there is nothing."""
@@ -169,7 +177,9 @@ class TestEntryPoints:
         """What cannot be imported is refused by name with the reason."""
         with pytest.raises(PluginLoadingError) as caught:
             self._found(monkeypatch, "nothing_here")
-        assert str(caught.value).startswith(f"Plug-in 'mine' ({__name__}:nothing_here) cannot be loaded: ")
+        assert str(caught.value).startswith(
+            f"Plug-in 'mine' ({__name__}:nothing_here) cannot be loaded: "
+        )
 
     def test_core_blocks_are_found(self) -> None:
         """The blocks of this project are a plug-in like any other."""

@@ -21,10 +21,11 @@ from tests.execution_engine.toy_blocks import block, run, step, toy_registry, wo
 from tests.execution_engine.toy_kind import MARKS_KIND, MarksCodec, marks_plugin
 
 LAZY_MODULE = textwrap.dedent(
-    '''
+    """
     from __future__ import annotations
     from typing import Any, Literal
-    from execution_engine.block_api import OutputDefinition, Selector, WorkflowBlock, WorkflowBlockManifest
+    from execution_engine.block_api import OutputDefinition, Selector
+    from execution_engine.block_api import WorkflowBlock, WorkflowBlockManifest
 
     LOADED = []
 
@@ -43,7 +44,7 @@ LAZY_MODULE = textwrap.dedent(
 
         def run(self, x):
             return {"out": x}
-    '''
+    """
 )
 
 
@@ -67,7 +68,9 @@ def lazy_plugin(spec: BlockSpec) -> Plugin:
 class TestLookUp:
     def test_by_id_and_alias(self) -> None:
         """A block is found by any of its ids, and listed once."""
-        registry = BlockRegistry([Plugin("t", blocks=(block("t/a@v1", lambda x: 1, aliases=("A", "Aa")),))])
+        registry = BlockRegistry(
+            [Plugin("t", blocks=(block("t/a@v1", lambda x: 1, aliases=("A", "Aa")),))]
+        )
         assert registry.spec("t/a@v1") is registry.spec("A") is registry.spec("Aa")
         assert registry.spec("B") is None
         assert list(registry.specs) == ["t/a@v1"]
@@ -99,7 +102,14 @@ class TestLookUp:
 
     @pytest.mark.parametrize(
         ("compatibility", "there"),
-        [(None, True), (">=1.0,<2", True), (">=1.17.0,<2.0.0", True), (">=1.18.0,<2.0.0", False), ("~=1.5", True), ("==1.2.*", False)],
+        [
+            (None, True),
+            (">=1.0,<2", True),
+            (">=1.17.0,<2.0.0", True),
+            (">=1.18.0,<2.0.0", False),
+            ("~=1.5", True),
+            ("==1.2.*", False),
+        ],
     )
     def test_ranges(self, compatibility: str | None, there: bool) -> None:
         """Ranges are PEP 440 specifiers over the engine's own version."""
@@ -113,7 +123,9 @@ class TestLookUp:
                 Plugin(
                     "t",
                     blocks=(
-                        block("t/a@v1", lambda x, y=1: {}, aliases=("A",), compatibility=">=1.0,<2.0"),
+                        block(
+                            "t/a@v1", lambda x, y=1: {}, aliases=("A",), compatibility=">=1.0,<2.0"
+                        ),
                     ),
                     known=lambda: [KnownBlock("t/k@v1", reason="Install k.")],
                 )
@@ -137,7 +149,9 @@ class TestClashes:
 
     def test_type_ids(self) -> None:
         """Two plug-ins with one id."""
-        plugins = [Plugin(name, blocks=(block("t/same@v1", lambda x: 1),)) for name in ("one", "two")]
+        plugins = [
+            Plugin(name, blocks=(block("t/same@v1", lambda x: 1),)) for name in ("one", "two")
+        ]
         with pytest.raises(PluginLoadingError) as caught:
             BlockRegistry(plugins)
         module = "tests.execution_engine.toy_blocks"
@@ -160,9 +174,13 @@ class TestClashes:
     def test_kinds(self) -> None:
         """Two kinds of one name that say different things; the same kind twice is one kind."""
         shared = Kind("shared", "the same")
-        BlockRegistry([Plugin("one", kinds=(shared,)), Plugin("two", kinds=(Kind("shared", "the same"),))])
+        BlockRegistry(
+            [Plugin("one", kinds=(shared,)), Plugin("two", kinds=(Kind("shared", "the same"),))]
+        )
         with pytest.raises(PluginLoadingError) as caught:
-            BlockRegistry([Plugin("one", kinds=(shared,)), Plugin("two", kinds=(Kind("shared", "other"),))])
+            BlockRegistry(
+                [Plugin("one", kinds=(shared,)), Plugin("two", kinds=(Kind("shared", "other"),))]
+            )
         assert str(caught.value) == "Two kinds are named 'shared': one of one and one of two."
         with pytest.raises(PluginLoadingError, match="one of the language itself and one of one"):
             BlockRegistry([Plugin("one", kinds=(Kind("image", "mine"),))])
@@ -180,8 +198,14 @@ class TestLoading:
         registry = BlockRegistry([lazy_plugin(lazy_spec)])
         assert registry.spec("Echo") == lazy_spec
         assert "lazy_toy_module" not in sys.modules
-        definition = workflow([], [{"type": "Echo", "name": "e", "x": "$steps.c.out"}, step("constant", "c", value=5)], {"o": "$steps.e.out"})
-        assert run(definition, registry=toy_registry(plugins=[lazy_plugin(lazy_spec)])) == [{"o": 5}]
+        definition = workflow(
+            [],
+            [{"type": "Echo", "name": "e", "x": "$steps.c.out"}, step("constant", "c", value=5)],
+            {"o": "$steps.e.out"},
+        )
+        assert run(definition, registry=toy_registry(plugins=[lazy_plugin(lazy_spec)])) == [
+            {"o": 5}
+        ]
         assert "lazy_toy_module" in sys.modules
 
     def test_loaded_once(self, lazy_spec: BlockSpec) -> None:
@@ -200,7 +224,7 @@ class TestLoading:
 
     def test_unknown(self) -> None:
         """Only blocks that are there can be loaded."""
-        with pytest.raises(UnknownManifestType, match="No loaded block has the type 'x'."):
+        with pytest.raises(UnknownManifestType, match=r"No loaded block has the type 'x'\."):
             BlockRegistry().load("x")
 
     @pytest.mark.parametrize(
@@ -208,7 +232,10 @@ class TestLoading:
         [
             ({"module": "no_such_module"}, "No module named 'no_such_module'"),
             ({"class_name": "Nothing"}, "module 'lazy_toy_module' has no attribute 'Nothing'"),
-            ({"module": "no_such_module", "extra": "ocr"}, "Install it with: pip install 'weftlens[ocr]'."),
+            (
+                {"module": "no_such_module", "extra": "ocr"},
+                "Install it with: pip install 'weftlens[ocr]'.",
+            ),
         ],
     )
     def test_code_that_is_not_there(self, lazy_spec: BlockSpec, change: Any, reason: str) -> None:
@@ -242,7 +269,8 @@ class TestLoading:
         with pytest.raises(PluginLoadingError) as caught:
             registry.load("lazy/echo@v1")
         assert str(caught.value) == (
-            "Block 'lazy/echo@v1' (lazy_toy_module.Echo) differs from the index of its plug-in 'lazy'; generate "
+            "Block 'lazy/echo@v1' (lazy_toy_module.Echo) differs from the index of its plug-in "
+            "'lazy'; generate "
             "that index again."
         )
 

@@ -14,11 +14,11 @@ POINTS = ("nose", "tail")
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _two_threads() -> Iterator[None]:
-    """Torch computes on two threads while the tests here run."""
+def _one_thread() -> Iterator[None]:
+    """Torch computes on one thread while the tests here run: the networks are tiny."""
     torch = pytest.importorskip("torch")
     before = torch.get_num_threads()
-    torch.set_num_threads(2)
+    torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
 
@@ -51,11 +51,14 @@ def _make_detector(
             if isinstance(module, torch.nn.BatchNorm2d):
                 module.momentum = None
         # Images with large shapes: of plain noise nothing is left at the coarse levels.
-        coarse = torch.rand(4, 3, 8, 8)
-        model.train()(torch.nn.functional.interpolate(coarse, size=(128, 128), mode="bilinear"))
+        images = torch.rand(4, 3, 128, 128)
+        images[1:] = torch.nn.functional.interpolate(images[1:, :, :8, :8], size=128)
+        model.train()(images)
         for module in model.modules():
             if isinstance(module, torch.nn.BatchNorm2d):
                 module.momentum = 0.1
+                # Other images than these must not be blown up.
+                module.running_var.clamp_(min=0.02)
         for branch in (model.head.one_to_many, model.head.one_to_one):
             for stem in branch.classes:
                 stem[-1].weight.mul_(6)
@@ -71,6 +74,15 @@ def _make_detector(
 @pytest.fixture(scope="session")
 def pictures() -> list[np.ndarray]:
     """Two BGR pictures of different shapes."""
-    rng = np.random.default_rng(1)
-    coarse = [rng.integers(0, 256, (*size, 3), dtype=np.uint8) for size in ((7, 9), (6, 5))]
-    return [cv2.resize(one, None, fx=10, fy=9, interpolation=cv2.INTER_LINEAR) for one in coarse]
+    return [_picture((63, 90), 1), _picture((54, 50), 2)]
+
+
+@pytest.fixture(scope="session")
+def make_picture() -> Callable[..., np.ndarray]:
+    """Makes a BGR picture of a size, (h, w), with large smooth patches, by a seed."""
+    return _picture
+
+
+def _picture(size: tuple[int, int], seed: int = 0) -> np.ndarray:
+    coarse = np.random.default_rng(seed).integers(0, 256, (7, 8, 3), dtype=np.uint8)
+    return cv2.resize(coarse, size[::-1], interpolation=cv2.INTER_LINEAR)

@@ -27,9 +27,11 @@ from inference_models.families.native.export import (  # noqa: E402
     ExportDescription,
     export_onnx,
     require_parity,
+    store_half_precision,
     write_onnx_package,
     write_torch_package,
 )
+from inference_models.families.native.graphs import InferenceGraph  # noqa: E402
 from inference_models.families.native.oriented import oriented_detections  # noqa: E402
 from inference_models.families.request import ClassTable, Request  # noqa: E402
 from inference_models.packages import NetworkInput, load_package  # noqa: E402
@@ -64,6 +66,17 @@ def exported(
 
 
 @pytest.fixture
+def make_input(make_picture: Callable[..., np.ndarray]) -> Callable[[int], np.ndarray]:
+    """Makes (n, 3, h, w) inputs of the network, float32 in 0..1."""
+
+    def make(count: int) -> np.ndarray:
+        pictures = [make_picture(SIZE, seed) for seed in range(count)]
+        return np.stack(pictures).transpose(0, 3, 1, 2).astype(np.float32) / 255
+
+    return make
+
+
+@pytest.fixture
 def manager() -> Iterator[ModelManager]:
     """A manager that knows native detectors."""
     with ModelManager(
@@ -77,12 +90,16 @@ class TestExportOnnx:
     """`export_onnx`."""
 
     @pytest.mark.parametrize("task", TASKS)
-    def test_same_outputs(self, task: str, exported: Callable[[str], tuple[Any, Path]]) -> None:
+    def test_same_outputs(
+        self,
+        task: str,
+        exported: Callable[[str], tuple[Any, Path]],
+        make_input: Callable[[int], np.ndarray],
+    ) -> None:
         """onnxruntime answers as torch, for one image and for several."""
         model, path = exported(task)
-        rng = np.random.default_rng(0)
         for count in (1, 3):
-            images = rng.random((count, 3, *SIZE), np.float32)
+            images = make_input(count)
             gaps = require_parity(model, path, images, _description(task))
             assert list(gaps) == ["predictions", "prototypes"][: 1 + (task == "segment")]
 
@@ -103,33 +120,15 @@ class TestExportOnnx:
         parameters = sum(one.numel() for one in exported("segment")[0].deploy().parameters())
         assert path.stat().st_size < 4 * parameters + 400_000
 
-    def test_half_precision_weights(
-        self, exported: Callable[[str], tuple[Any, Path]], tmp_path: Path
-    ) -> None:
-        """Weights in half precision take half the place and give the answers of rounded weights."""
-        model, plain = exported("detect")
-        path = tmp_path / "half.onnx"
-        export_onnx(model, path, _description("detect"), dtype="float16")
-        assert path.stat().st_size < 0.65 * plain.stat().st_size
-        rounded = model.fuse()
-        images = np.random.default_rng(0).random((1, 3, *SIZE), np.float32)
-        for parameter in rounded.parameters():
-            if parameter.dim() > 1 and parameter.numel() >= 256:
-                parameter.copy_(parameter.half().float())
-        from inference_models.families.native.graphs import InferenceGraph
-
-        with torch.inference_mode():
-            expected = InferenceGraph(rounded).eval()(torch.from_numpy(images))[0].numpy()
-        session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
-        found = session.run(None, {"images": images})[0]
-        np.testing.assert_allclose(found[0, :20, 4], expected[0, :20, 4], atol=1e-4)
-
     def test_parity_check_finds_another_network(
-        self, exported: Callable[[str], tuple[Any, Path]], make_detector: Callable[..., Any]
+        self,
+        exported: Callable[[str], tuple[Any, Path]],
+        make_detector: Callable[..., Any],
+        make_input: Callable[[int], np.ndarray],
     ) -> None:
         """The check fails on a file written from other weights."""
         _, path = exported("detect")
-        images = np.random.default_rng(0).random((1, 3, *SIZE), np.float32)
+        images = make_input(1)
         with pytest.raises(ModelRuntimeError, match="does not answer as the network"):
             require_parity(make_detector("detect", seed=1), path, images, _description("detect"))
 
@@ -165,11 +164,15 @@ class TestThroughTheManager:
                 assert ours.keypoint_names == theirs.keypoint_names
 
     def test_runs_without_torch(
-        self, exported: Callable[[str], tuple[Any, Path]], manager: ModelManager, tmp_path: Path
+        self,
+        exported: Callable[[str], tuple[Any, Path]],
+        manager: ModelManager,
+        make_picture: Callable[..., np.ndarray],
+        tmp_path: Path,
     ) -> None:
         """A process in which torch cannot be imported reports the same boxes and masks."""
         _, path = exported("segment")
-        image = np.random.default_rng(5).integers(0, 256, (40, 70, 3), dtype=np.uint8)
+        image = make_picture((40, 70), 5)
         np.save(tmp_path / "image.npy", image)
         code = (
             "import sys; sys.modules['torch'] = None\n"
@@ -190,13 +193,21 @@ class TestThroughTheManager:
         np.testing.assert_allclose(boxes, here.xyxy, atol=1e-3)
         assert areas == here.masks.areas().tolist()
 
-    def test_folder(self, make_detector: Callable[..., Any], tmp_path: Path) -> None:
-        """A written folder is a complete package: names, threshold, id, skeleton."""
+    def test_folder_of_dense_rows(
+        self,
+        manager: ModelManager,
+        make_detector: Callable[..., Any],
+        pictures: list[np.ndarray],
+        tmp_path: Path,
+    ) -> None:
+        """A written folder is a complete package: names, threshold, id, skeleton; the one-to-many
+        branch reports the same objects with either backend."""
         description = _description(
             "pose", skeleton=[(0, 1)], model_id="animals/1", confidence=0.25, branch="one_to_many"
         )
-        written = write_onnx_package(make_detector("pose"), tmp_path, description)
-        read = load_package(tmp_path)
+        model = make_detector("pose")
+        written = write_onnx_package(model, tmp_path / "o", description)
+        read = load_package(tmp_path / "o")
         assert read.digest() == written.digest()
         assert (read.architecture, read.backend) == ("native-one-to-many", "onnx")
         assert read.class_names == CLASSES
@@ -204,34 +215,60 @@ class TestThroughTheManager:
         assert read.recommended.confidence == 0.25
         assert [one.keypoints for one in read.keypoints] == [dict(enumerate(POINTS))] * 3
         assert [(edge.start, edge.end) for edge in read.keypoints[2].edges] == [(0, 1)]
-
-    def test_dense_rows_through_the_manager(
-        self,
-        manager: ModelManager,
-        make_detector: Callable[..., Any],
-        pictures: list[np.ndarray],
-        tmp_path: Path,
-    ) -> None:
-        """The one-to-many branch reports the same objects with either backend."""
-        model, description = make_detector("segment"), _description("segment", branch="one_to_many")
         write_torch_package(model, tmp_path / "t", description, dtype="float32")
-        write_onnx_package(model, tmp_path / "o", description)
         by_torch = manager.infer(str(tmp_path / "t"), pictures)
         by_onnx = manager.infer(str(tmp_path / "o"), pictures)
         assert sum(map(len, by_torch)) > 4
         for ours, theirs in zip(by_onnx, by_torch, strict=True):
             assert ours.class_id.tolist() == theirs.class_id.tolist()
             np.testing.assert_allclose(ours.xyxy, theirs.xyxy, atol=0.05)
+            np.testing.assert_allclose(ours.xy, theirs.xy, atol=0.05)
+
+
+class TestStoreHalfPrecision:
+    """`store_half_precision`."""
+
+    def test_rounded_weights(
+        self,
+        exported: Callable[[str], tuple[Any, Path]],
+        make_input: Callable[[int], np.ndarray],
+        tmp_path: Path,
+    ) -> None:
+        """Weights in half precision take half the place and give the answers of rounded weights."""
+        model, plain = exported("detect")
+        proto = onnx.load(plain)
+        store_half_precision(proto)
+        onnx.checker.check_model(proto)
+        path = tmp_path / "half.onnx"
+        onnx.save(proto, path)
+        assert path.stat().st_size < 0.7 * plain.stat().st_size
+        rounded = model.fuse()
+        for parameter in rounded.parameters():
+            if parameter.dim() > 1 and parameter.numel() >= 256:
+                parameter.copy_(parameter.half().float())
+        images = make_input(1)
+        with torch.inference_mode():
+            expected = InferenceGraph(rounded).eval()(torch.from_numpy(images))[0].numpy()
+        session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+        found = session.run(None, {"images": images})[0]
+        np.testing.assert_allclose(found[0, :, 4], expected[0, :, 4], atol=1e-5)
+        unrounded = onnxruntime.InferenceSession(str(plain), providers=["CPUExecutionProvider"])
+        other = unrounded.run(None, {"images": images})[0]
+        assert np.abs(found - other)[..., 4].max() > 1e-5
 
 
 class TestOriented:
     """Rotated boxes from an exported file."""
 
-    def test_predictions(self, exported: Callable[[str], tuple[Any, Path]]) -> None:
+    def test_predictions(
+        self,
+        exported: Callable[[str], tuple[Any, Path]],
+        make_input: Callable[[int], np.ndarray],
+    ) -> None:
         """The rows of an ONNX file become rotated boxes in px of the image."""
         _, path = exported("oriented")
         session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
-        images = np.random.default_rng(0).random((1, 3, *SIZE), np.float32)
+        images = make_input(1)
         rows = session.run(None, {"images": images})[0][0]
         assert rows.shape == (300, 7)
         network = {"training_input_size": {"height": SIZE[0], "width": SIZE[1]}}

@@ -75,6 +75,7 @@ class TestThroughTheManager:
         branch: Any,
         manager: ModelManager,
         make_detector: Callable[..., Any],
+        make_picture: Callable[..., np.ndarray],
         tmp_path: Path,
     ) -> None:
         """The manager reports the boxes the decoding of the training finds."""
@@ -82,7 +83,7 @@ class TestThroughTheManager:
         write_torch_package(
             model, tmp_path / "m", _description("detect", branch=branch), dtype="float32"
         )
-        image = np.random.default_rng(0).integers(0, 256, (*SIZE, 3), dtype=np.uint8)
+        image = make_picture(SIZE)
         params = SEES_ALL | ({"iou_threshold": 0.7} if branch == "one_to_many" else {})
         found = manager.infer(str(tmp_path / "m"), image, params)[0]
         outputs = self._network_view(model, image)
@@ -100,14 +101,18 @@ class TestThroughTheManager:
         assert found.class_names == CLASSES
 
     def test_masks(
-        self, manager: ModelManager, make_detector: Callable[..., Any], tmp_path: Path
+        self,
+        manager: ModelManager,
+        make_detector: Callable[..., Any],
+        make_picture: Callable[..., np.ndarray],
+        tmp_path: Path,
     ) -> None:
         """At the network's own size the manager's masks are those of the training's scoring, up to
         the boxes' edges, which one cuts on the prototypes' grid and the other on the image's."""
         model = make_detector("segment")
         write_torch_package(model, tmp_path / "m", _description("segment"), dtype="float32")
-        image = np.random.default_rng(0).integers(0, 256, (*SIZE, 3), dtype=np.uint8)
-        found = manager.infer(str(tmp_path / "m"), image, {"confidence": 0.6})[0]
+        image = make_picture(SIZE)
+        found = manager.infer(str(tmp_path / "m"), image, {"confidence": 0.5})[0]
         outputs = self._network_view(model, image)
         selection = select_top_k(outputs.one_to_one, outputs.anchors)
         coefficients = take_anchors(outputs.one_to_one.coefficients, selection.anchor)[0]
@@ -116,7 +121,7 @@ class TestThroughTheManager:
         ).numpy()
         boxes = selection.rows[0].numpy()
         clipped = np.clip(boxes[:, :4], 0, (SIZE[1], SIZE[0], SIZE[1], SIZE[0]))
-        kept = (boxes[:, 4] > 0.6) & (clipped[:, 2:] > clipped[:, :2]).all(axis=1)
+        kept = (boxes[:, 4] > 0.5) & (clipped[:, 2:] > clipped[:, :2]).all(axis=1)
         expected, ours = masks[kept], found.masks.to_dense()
         assert ours.shape == expected.shape
         assert len(ours) > 5
@@ -127,12 +132,16 @@ class TestThroughTheManager:
         assert expected.sum() > 1000
 
     def test_keypoints(
-        self, manager: ModelManager, make_detector: Callable[..., Any], tmp_path: Path
+        self,
+        manager: ModelManager,
+        make_detector: Callable[..., Any],
+        make_picture: Callable[..., np.ndarray],
+        tmp_path: Path,
     ) -> None:
         """Points, their confidence and their names come with the box of their anchor."""
         model = make_detector("pose")
         write_torch_package(model, tmp_path / "m", _description("pose"), dtype="float32")
-        image = np.random.default_rng(0).integers(0, 256, (*SIZE, 3), dtype=np.uint8)
+        image = make_picture(SIZE)
         found = manager.infer(str(tmp_path / "m"), image, SEES_ALL)[0]
         outputs = self._network_view(model, image)
         selection = select_top_k(outputs.one_to_one, outputs.anchors)

@@ -103,7 +103,7 @@ class TestLoadDetector:
 
     def test_missing_file(self, tmp_path: Path) -> None:
         """A path without a file is named."""
-        with pytest.raises(ModelNotFoundError, match="no weights at .*none"):
+        with pytest.raises(ModelNotFoundError, match=r"no weights at .*none"):
             load_detector(tmp_path / "none.safetensors")
 
     def test_pickles_are_not_read(self, make_detector: Callable[..., Any], tmp_path: Path) -> None:

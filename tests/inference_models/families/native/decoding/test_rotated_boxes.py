@@ -16,6 +16,9 @@ from inference_models.families.native.decoding.rotated_boxes import (
 )
 from inference_models.predictions.detections import OrientedDetections
 
+# Area common to two squares of side 2 of which one is turned by an eighth.
+OCTAGON = 8 * (math.sqrt(2) - 1)
+
 
 def _random_boxes(rng: np.random.Generator, count: int, shift: float = 0.0) -> np.ndarray:
     return np.column_stack(
@@ -95,7 +98,7 @@ class TestRotatedIou:
             ([0, 0, 2, 2, 0], [1, 0, 2, 2, 0], 1 / 3),
             ([0, 0, 2, 2, 0], [2, 0, 2, 2, 0], 0.0),
             ([0, 0, 10, 10, 0.2], [0, 0, 2, 2, 1.1], 0.04),
-            ([0, 0, 2, 2, 0], [0, 0, 2, 2, math.pi / 4], (8 * (math.sqrt(2) - 1)) / (8 - 8 * (math.sqrt(2) - 1))),
+            ([0, 0, 2, 2, 0], [0, 0, 2, 2, math.pi / 4], OCTAGON / (8 - OCTAGON)),
             ([0, 0, 0, 0, 0], [0, 0, 0, 0, 0], 0.0),
             ([0, 0, 4, 0, 1], [0, 0, 4, 4, 0], 0.0),
         ],

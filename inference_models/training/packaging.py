@@ -1,0 +1,148 @@
+"""From a checkpoint to a model package: averaged weights as ONNX and safetensors, scores, and a
+model card."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import torch
+
+from inference_models.errors import CorruptedModelPackageError, ModelNotFoundError
+from inference_models.families.native.config import DetectorConfig
+from inference_models.families.native.detector import NativeDetector
+from inference_models.families.native.export import (
+    ExportDescription,
+    export_onnx,
+    require_parity,
+    write_onnx_package,
+)
+from inference_models.families.native.weights import save_weights
+from inference_models.packages.package import ModelPackage
+from inference_models.training.detector_training import CHECKPOINT_KEY
+
+CARD_FILE = "README.md"
+SCORES_FILE = "scores.json"
+SAFETENSORS_FILE = "weights.safetensors"
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedDetector:
+    """A detector out of a checkpoint.
+
+    Attributes:
+        network: with the averaged weights, in evaluation mode.
+        class_names: name of each class by id.
+        steps: steps it was trained.
+        seconds: how long that took.
+        recipe: how it was trained, as plain values.
+    """
+
+    network: NativeDetector
+    class_names: tuple[str, ...]
+    steps: int
+    seconds: float
+    recipe: Mapping[str, Any]
+
+
+def read_checkpoint(path: Path) -> TrainedDetector:
+    """The averaged detector of a checkpoint of `DetectorTraining`.
+
+    Only tensors and plain values are unpickled.
+
+    Raises:
+        ModelNotFoundError: there is no such file.
+        CorruptedModelPackageError: it is no such checkpoint.
+    """
+    if not path.is_file():
+        raise ModelNotFoundError(f"no checkpoint at {path}: no such file")
+    checkpoint = torch.load(path, map_location="cpu", weights_only=True)
+    state = checkpoint.get(CHECKPOINT_KEY)
+    if state is None:
+        raise CorruptedModelPackageError(f"{path} is no checkpoint of a detector's training")
+    network = NativeDetector(DetectorConfig.from_json(state["config"]))
+    weights = {
+        name.removeprefix("network."): value
+        for name, value in checkpoint["state_dict"].items()
+        if name.startswith("network.")
+    }
+    weights.update(state["average"]["shadow"])
+    network.load_state_dict(weights)
+    return TrainedDetector(
+        network.eval(),
+        tuple(state["class_names"]),
+        int(checkpoint["global_step"]),
+        float(state["seconds"]),
+        state["recipe"],
+    )
+
+
+def write_trained_package(
+    trained: TrainedDetector,
+    directory: Path,
+    description: ExportDescription,
+    scores: Mapping[str, float],
+    about: Sequence[str],
+) -> ModelPackage:
+    """Writes a folder with `model_config.json`, ONNX for running, safetensors for going on with,
+    the scores and a model card.
+
+    Args:
+        trained: the detector.
+        directory: the folder, made when missing.
+        description: names and sizes.
+        scores: what evaluation said.
+        about: paragraphs of the model card.
+
+    Raises:
+        ModelRuntimeError: the ONNX file does not answer as the network does.
+    """
+    height, width = description.input_size
+    noise = torch.rand((1, 3, height, width), generator=torch.Generator().manual_seed(0)).numpy()
+    with TemporaryDirectory() as folder:
+        # In half precision equal scores may change places, so the graph is compared in full.
+        whole = Path(folder) / "weights.onnx"
+        export_onnx(trained.network, whole, description)
+        require_parity(trained.network, whole, noise, description)
+    package = write_onnx_package(trained.network, directory, description, dtype="float16")
+    save_weights(trained.network, directory / SAFETENSORS_FILE, dtype="float16")
+    text = json.dumps({name: round(value, 4) for name, value in scores.items()}, indent=2)
+    (directory / SCORES_FILE).write_text(text + "\n", encoding="utf-8")
+    card = _model_card(trained, description, scores, about)
+    (directory / CARD_FILE).write_text(card, encoding="utf-8")
+    return package
+
+
+def _model_card(
+    trained: TrainedDetector,
+    description: ExportDescription,
+    scores: Mapping[str, float],
+    about: Sequence[str],
+) -> str:
+    config = trained.network.config
+    height, width = description.input_size
+    rows = "\n".join(f"| {name} | {value:.4f} |" for name, value in scores.items())
+    parameters = sum(value.numel() for value in trained.network.deploy().parameters())
+    return (
+        "\n\n".join(
+            [
+                f"# {description.model_id}",
+                *about,
+                f"Classes: {', '.join(trained.class_names)}.",
+                f"Task `{config.task}`, scale `{config.scale}`, {parameters} deployed parameters, "
+                f"input {width} x {height} px (RGB 0..1, letterboxed), recommended confidence "
+                f"{description.confidence}. Trained for {trained.steps} steps in "
+                f"{trained.seconds / 60:.0f} minutes.",
+                "| score | value |\n| --- | --- |\n" + rows,
+                "Files: `weights.onnx` (half-precision weights, one-to-one branch, no suppression "
+                "needed), `weights.safetensors` (both branches, for further training).",
+                "License: Apache-2.0, as the code that made it; no photograph that is not part of "
+                "this repository was used.",
+            ]
+        )
+        + "\n"
+    )
