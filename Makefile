@@ -37,7 +37,8 @@ lint: $(TESTS_READY)
 
 bench: $(TESTS_READY)
 	@for script in tests/benchmarks/bench_*.py; do \
-		echo "== $$script"; $(BIN)/python $$script || exit 1; \
+		name=$$(basename $$script .py); echo "== $$name"; \
+		$(BIN)/python -m tests.benchmarks.$$name || exit 1; \
 	done
 
 clean:

@@ -121,7 +121,8 @@ class SceneDataset(Dataset[tuple[Tensor, Targets]]):
 
 
 class EpochScenes(Sampler[Request]):
-    """New scenes in every epoch: epoch e asks for numbers e * n to (e + 1) * n - 1.
+    """New scenes in every epoch: epoch e asks for numbers e * n to (e + 1) * n - 1. Or the same
+    ones, 0 to n - 1, in another order each time.
 
     Which of them are mosaics is decided here, in the training process. Workers that live on get to
     know it with each request, so closing mosaics reaches them.
@@ -130,12 +131,14 @@ class EpochScenes(Sampler[Request]):
         count: scenes of an epoch, n.
         seed: number of the mosaic choice.
         mosaic: share of mosaics, 0..1; may be changed between epochs.
+        repeat: whether every epoch has the same scenes.
     """
 
-    def __init__(self, count: int, seed: int, mosaic: float = 0.0) -> None:
+    def __init__(self, count: int, seed: int, mosaic: float = 0.0, repeat: bool = False) -> None:
         self.count = count
         self.seed = seed
         self.mosaic = mosaic
+        self.repeat = repeat
         self.epoch = 0
 
     def set_epoch(self, epoch: int) -> None:
@@ -146,9 +149,12 @@ class EpochScenes(Sampler[Request]):
         return self.count
 
     def __iter__(self) -> Iterator[Request]:
-        choice = np.random.default_rng((self.seed, self.epoch, 1)).random(self.count)
-        for place in range(self.count):
-            yield self.epoch * self.count + place, bool(choice[place] < self.mosaic)
+        rng = np.random.default_rng((self.seed, self.epoch))
+        choice = rng.random(self.count)
+        first = self.epoch * self.count
+        numbers = rng.permutation(self.count) if self.repeat else range(first, first + self.count)
+        for place, number in enumerate(numbers):
+            yield int(number), bool(choice[place] < self.mosaic)
 
 
 def collate(items: Sequence[tuple[Tensor, Targets]]) -> tuple[Tensor, TargetBatch]:
@@ -168,6 +174,7 @@ class SceneData(LightningDataModule):
         seed: number of the mosaic choice.
         mosaic: share of mosaics until they are closed.
         workers: processes that draw; 0 draws in the training process.
+        repeat: whether every epoch has the same scenes.
     """
 
     def __init__(
@@ -179,10 +186,11 @@ class SceneData(LightningDataModule):
         seed: int = 0,
         mosaic: float = 0.0,
         workers: int = 1,
+        repeat: bool = False,
     ) -> None:
         super().__init__()
         self.dataset = SceneDataset(source, mosaic_source)
-        self.sampler = EpochScenes(scenes_per_epoch, seed, mosaic)
+        self.sampler = EpochScenes(scenes_per_epoch, seed, mosaic, repeat)
         self.batch_size = batch_size
         self.workers = workers
 

@@ -208,7 +208,7 @@ def export_onnx(
     """
     description.require_fits(model.config)
     graph = inference_graph(model, description.branch).cpu()
-    proto = _onnx_model(graph, model.config, description.input_size)
+    proto = onnx_model(graph, model.config, description.input_size)
     if dtype == "float16":
         store_half_precision(proto)
     metadata = {"native_detector": model.config.to_json()}
@@ -282,14 +282,22 @@ def _row_gap(want: np.ndarray, got: np.ndarray) -> float:
     return float(worst)
 
 
-def _onnx_model(
+def onnx_model(
     graph: InferenceGraph, config: DetectorConfig, input_size: tuple[int, int]
 ) -> onnx.ModelProto:
-    """The graph as an ONNX model.
+    """A graph as an ONNX model with a fixed size of the input and any batch.
 
     torch.export is the route because the older one through TorchScript is on its way out of torch
     and records whatever one example happened to do; torch.export refuses what it cannot express.
     Its ONNX writer is built on onnxscript, so that package is needed to export, and only for that.
+
+    Args:
+        graph: in evaluation mode, on the CPU.
+        config: that of its network.
+        input_size: (height, width) of the network's input, px.
+
+    Raises:
+        MissingDependencyError: onnx or onnxscript is not installed.
     """
     try:
         import onnxscript  # noqa: F401

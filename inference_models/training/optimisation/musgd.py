@@ -34,7 +34,12 @@ def orthogonalise(matrix: Tensor, steps: int = 5) -> Tensor:
     values = values / (values.norm(dim=(-2, -1), keepdim=True) + _EPS)
     for _ in range(steps):
         gram = values @ values.mT
-        values = a * values + (b * gram + c * (gram @ gram)) @ values
+        if gram.dim() == 3:
+            product = torch.baddbmm(gram, gram, gram, beta=b, alpha=c)
+            values = torch.baddbmm(values, product, values, beta=a)
+        else:
+            product = torch.addmm(gram, gram, gram, beta=b, alpha=c)
+            values = torch.addmm(values, product, values, beta=a)
     if tall:
         values = values.mT
     return values.to(matrix.dtype)
@@ -112,13 +117,32 @@ class MuSGD(torch.optim.Optimizer):
         torch._foreach_add_(buffers, gradients)
         updates = torch._foreach_mul(buffers, group["momentum"])
         torch._foreach_add_(updates, gradients)
-        for parameter, update in zip(live, updates, strict=True):
-            if parameter.dim() < 2:
-                parameter.add_(update, alpha=-group["lr"])
-                continue
-            matrix = update.reshape(parameter.shape[0], -1)
-            gain = group["muon_gain"] * _SCALE * max(matrix.shape) ** 0.5
-            turned = orthogonalise(matrix, group["ns_steps"]).reshape(parameter.shape)
-            update = group["sgd_gain"] * update + gain * turned
-            update.add_(parameter, alpha=group["weight_decay"])
+        turned = _orthogonalised(live, updates, group["ns_steps"])
+        for parameter, update, direction in zip(live, updates, turned, strict=True):
+            if direction is not None:
+                longest = max(parameter.shape[0], parameter[0].numel())
+                gain = group["muon_gain"] * _SCALE * longest**0.5
+                update.mul_(group["sgd_gain"]).add_(direction, alpha=gain)
+                update.add_(parameter, alpha=group["weight_decay"])
             parameter.add_(update, alpha=-group["lr"])
+
+
+def _orthogonalised(
+    parameters: list[Tensor], updates: list[Tensor], steps: int
+) -> list[Tensor | None]:
+    """The orthogonalised update of each matrix, None for vectors.
+
+    Matrices of the same shape go together: networks have many small ones, and the calls cost more
+    than the arithmetic.
+    """
+    buckets: dict[tuple[object, ...], list[int]] = {}
+    for place, update in enumerate(updates):
+        if update.dim() >= 2:
+            key = (update.shape[0], update[0].numel(), update.dtype, update.device)
+            buckets.setdefault(key, []).append(place)
+    results: list[Tensor | None] = [None] * len(updates)
+    for places in buckets.values():
+        stack = torch.stack([updates[place].flatten(1) for place in places])
+        for place, matrix in zip(places, orthogonalise(stack, steps), strict=True):
+            results[place] = matrix.reshape(parameters[place].shape)
+    return results

@@ -11,6 +11,7 @@ import numpy as np
 
 from inference_models.backends import BackendOptions, TensorSpec
 from inference_models.packages import ModelPackage
+from tests.blocks.models.mask_scenes import CLASSES, NETWORK, Geometry
 
 # The in-process backend beside those that come with the package.
 IN_PROCESS = "in-process"
@@ -111,3 +112,29 @@ def _write_torchscript(path: Path, outputs: Mapping[str, np.ndarray]) -> None:
             return answers
 
     torch.jit.save(torch.jit.script(Constants()), str(path))
+
+
+def segmenter_config(family: str, backend: str, geometry: Geometry) -> dict[str, Any]:
+    """`model_config.json` of a segmentation network of constants for one geometry."""
+    crop = geometry.static_crop
+    names = ("x_min", "x_max", "y_min", "y_max")
+    pre_processing = None
+    if crop is not None:
+        pre_processing = {"static-crop": {"enabled": True, **dict(zip(names, crop, strict=True))}}
+    return {
+        "model_architecture": family.removesuffix("-fused"),
+        "backend_type": backend,
+        "task_type": "instance-segmentation",
+        "class_names": list(CLASSES),
+        "weights": f"{family}.{backend}",
+        "inference_config": {
+            "image_pre_processing": pre_processing,
+            "network_input": {
+                "training_input_size": {"height": NETWORK[0], "width": NETWORK[1]},
+                "resize_mode": geometry.resize_mode,
+                "padding_value": 114,
+                "scaling_factor": 255,
+            },
+            "post_processing": {"type": "nms", "fused": family.endswith("-fused")},
+        },
+    }

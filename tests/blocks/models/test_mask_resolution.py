@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import Any
 
 import cv2
@@ -30,6 +31,7 @@ from tests.blocks.models.constant_models import (
     IN_PROCESS,
     LIBRARY_OF,
     ConstantBackend,
+    segmenter_config,
     write_constants,
 )
 from tests.blocks.models.mask_scenes import (
@@ -39,7 +41,6 @@ from tests.blocks.models.mask_scenes import (
     GEOMETRIES,
     NETWORK,
     SCORES,
-    Geometry,
     expected_masks,
     raw_outputs,
     rule_of,
@@ -82,7 +83,7 @@ def manager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModelManager]:
     """Models `<family>-<geometry>/<backend>`, as far as the libraries of backends are here."""
     folder = tmp_path_factory.mktemp("constants")
     for backend in BACKENDS:
-        if backend in LIBRARY_OF and not _installed(LIBRARY_OF[backend]):
+        if backend in LIBRARY_OF and find_spec(LIBRARY_OF[backend]) is None:
             continue
         for family in SEGMENTERS:
             weights = folder / f"{family}.{backend}"
@@ -90,7 +91,7 @@ def manager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModelManager]:
             for name, geometry in GEOMETRIES.items():
                 package = folder / f"{family}-{name}" / backend
                 package.mkdir(parents=True)
-                config = package_config(family, backend, geometry)
+                config = segmenter_config(family, backend, geometry)
                 (package / "model_config.json").write_text(json.dumps(config))
                 (package / weights.name).symlink_to(weights)
     backends = {**built_in_backends(), IN_PROCESS: ConstantBackend}
@@ -98,58 +99,40 @@ def manager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModelManager]:
         yield made
 
 
-def _installed(library: str) -> bool:
-    try:
-        __import__(library)
-    except ImportError:
-        return False
-    return True
+class Predictions:
+    """What the models answer; asked again, the same prediction is given."""
+
+    def __init__(self, manager: ModelManager) -> None:
+        self.manager = manager
+        self._known: dict[tuple[Any, ...], InstanceDetections] = {}
+
+    def __call__(
+        self,
+        family: str,
+        geometry: str,
+        factor: float | None = None,
+        confidence: float = 0.4,
+        backend: str = IN_PROCESS,
+    ) -> InstanceDetections:
+        """The instances of one image."""
+        if backend in LIBRARY_OF:
+            pytest.importorskip(LIBRARY_OF[backend])
+        asked = (family, geometry, factor, confidence, backend)
+        if asked not in self._known:
+            image = np.zeros((*GEOMETRIES[geometry].image, 3), np.uint8)
+            parameters: dict[str, Any] = {"confidence": confidence}
+            if factor is not None:
+                parameters["masks_resolution_factor"] = factor
+            (found,) = self.manager.infer(f"{family}-{geometry}/{backend}", image, parameters)
+            assert isinstance(found, InstanceDetections)
+            self._known[asked] = found
+        return self._known[asked]
 
 
-def package_config(family: str, backend: str, geometry: Geometry) -> dict[str, Any]:
-    """The package of a network of constants for one geometry."""
-    crop = geometry.static_crop
-    names = ("x_min", "x_max", "y_min", "y_max")
-    pre_processing = None
-    if crop is not None:
-        pre_processing = {"static-crop": {"enabled": True, **dict(zip(names, crop, strict=True))}}
-    return {
-        "model_architecture": family.removesuffix("-fused"),
-        "backend_type": backend,
-        "task_type": "instance-segmentation",
-        "class_names": list(CLASSES),
-        "weights": f"{family}.{backend}",
-        "inference_config": {
-            "image_pre_processing": pre_processing,
-            "network_input": {
-                "training_input_size": {"height": NETWORK[0], "width": NETWORK[1]},
-                "resize_mode": geometry.resize_mode,
-                "padding_value": 114,
-                "scaling_factor": 255,
-            },
-            "post_processing": {"type": "nms", "fused": family.endswith("-fused")},
-        },
-    }
-
-
-def predict(
-    manager: ModelManager,
-    family: str,
-    geometry: str,
-    backend: str = IN_PROCESS,
-    factor: float | None = None,
-    confidence: float = 0.4,
-) -> InstanceDetections:
-    """The instances of one image."""
-    if backend in LIBRARY_OF:
-        pytest.importorskip(LIBRARY_OF[backend])
-    image = np.zeros((*GEOMETRIES[geometry].image, 3), np.uint8)
-    parameters: dict[str, Any] = {"confidence": confidence}
-    if factor is not None:
-        parameters["masks_resolution_factor"] = factor
-    (found,) = manager.infer(f"{family}-{geometry}/{backend}", image, parameters)
-    assert isinstance(found, InstanceDetections)
-    return found
+@pytest.fixture(scope="module")
+def predict(manager: ModelManager) -> Predictions:
+    """Runs the models of the table."""
+    return Predictions(manager)
 
 
 def as_rows(prediction: InstanceDetections, with_rle: bool = True) -> sv.Detections:
@@ -199,24 +182,24 @@ def filled_points(row: dict[str, Any], size: tuple[int, int]) -> np.ndarray:
 class TestTable:
     """Every family by every backend, with each geometry, at all factors and counts."""
 
-    def test_bitmaps(self, manager: ModelManager, family: str, backend: str, geometry: str) -> None:
+    def test_bitmaps(self, predict: Predictions, family: str, backend: str, geometry: str) -> None:
         """The factor reaches the masks: their grid has the hand-written size and every pixel is
         that of the oracle, on the grid of results without objects too."""
         scene = GEOMETRIES[geometry]
         for factor in FACTORS:
             wanted, near = expected_masks(rule_of(family), scene, factor)
             for confidence, count in COUNTS.items():
-                found = predict(manager, family, geometry, backend, factor, confidence)
+                found = predict(family, geometry, factor, confidence, backend)
                 assert found.class_name.tolist() == list(CLASSES[:count])
                 dense = found.masks.to_dense()
                 assert dense.shape == (count, *scene.sizes[factor][2])
                 assert not ((dense != wanted[:count]) & ~near[:count]).any()
 
-    def test_rle(self, manager: ModelManager, family: str, backend: str, geometry: str) -> None:
+    def test_rle(self, predict: Predictions, family: str, backend: str, geometry: str) -> None:
         """RLE declares the grid of its counts, and pycocotools reads the bitmaps from it."""
         for factor in FACTORS:
             for confidence in COUNTS:
-                found = predict(manager, family, geometry, backend, factor, confidence)
+                found = predict(family, geometry, factor, confidence, backend)
                 payload = serialise_detections(as_rows(found), "rle_only")
                 codes = [row["rle_mask"] for row in payload["predictions"]]
                 size = list(GEOMETRIES[geometry].sizes[factor][2])
@@ -225,15 +208,13 @@ class TestTable:
                 for code, mask in zip(codes, dense, strict=True):
                     np.testing.assert_array_equal(coco.decode(code).astype(bool), mask)
 
-    def test_polygons(
-        self, manager: ModelManager, family: str, backend: str, geometry: str
-    ) -> None:
+    def test_polygons(self, predict: Predictions, family: str, backend: str, geometry: str) -> None:
         """Polygons are px of the image at every factor: filled, they are the largest part of the
         mask on the image; from masks and from RLE alone alike."""
         scene = GEOMETRIES[geometry]
         for factor in FACTORS:
             for confidence in COUNTS:
-                found = predict(manager, family, geometry, backend, factor, confidence)
+                found = predict(family, geometry, factor, confidence, backend)
                 on_image = nearest(found.masks.to_dense(), scene.image)
                 rows = as_rows(found)
                 payload = serialise_detections(rows, "points")
@@ -244,12 +225,12 @@ class TestTable:
                 rows.mask = None
                 assert serialise_detections(rows, "points") == payload
 
-    def test_boxes(self, manager: ModelManager, family: str, backend: str, geometry: str) -> None:
+    def test_boxes(self, predict: Predictions, family: str, backend: str, geometry: str) -> None:
         """Boxes are px of the image, the same at every factor, in predictions and in JSON."""
         boxes = GEOMETRIES[geometry].image_boxes
         for factor in FACTORS:
             for confidence, count in COUNTS.items():
-                found = predict(manager, family, geometry, backend, factor, confidence)
+                found = predict(family, geometry, factor, confidence, backend)
                 assert found.xyxy.dtype == np.float32
                 np.testing.assert_allclose(found.xyxy, boxes[:count], atol=1e-3)
                 np.testing.assert_allclose(found.confidence, SCORES[:count], rtol=1e-5)
@@ -269,12 +250,12 @@ class TestFaultsSeenElsewhere:
 
     @of_every_family
     def test_rle_polygon_decoded_at_the_size_of_the_image(
-        self, manager: ModelManager, family: str, geometry: str
+        self, predict: Predictions, family: str, geometry: str
     ) -> None:
         """The polygon of rows that carry RLE alone comes from the code's own grid."""
         scene = GEOMETRIES[geometry]
         for factor in FACTORS:
-            found = predict(manager, family, geometry, factor=factor)
+            found = predict(family, geometry, factor=factor)
             rows = as_rows(found)
             rows.mask = None
             for row, mask in zip(
@@ -286,14 +267,12 @@ class TestFaultsSeenElsewhere:
                 np.testing.assert_array_equal(filled, largest_part(mask))
 
     @of_every_family
-    def test_canvas_one_pixel_short(
-        self, manager: ModelManager, family: str, geometry: str
-    ) -> None:
+    def test_canvas_one_pixel_short(self, predict: Predictions, family: str, geometry: str) -> None:
         """The canvas holds the whole crop where place and size round apart from each other, with
         bars in the input; at the far edge a factor of 0 is such a case."""
         for factor in FACTORS:
             size, place, canvas = GEOMETRIES[geometry].sizes[factor]
-            found = predict(manager, family, geometry, factor=factor)
+            found = predict(family, geometry, factor=factor)
             assert found.mask_size == canvas
             assert all(canvas[axis] >= place[axis] + size[axis] for axis in (0, 1))
             # The fifth object reaches the right border of the input, and so of the crop.
@@ -302,13 +281,13 @@ class TestFaultsSeenElsewhere:
 
     @of_every_family
     def test_crop_at_the_origin_scaled_twice(
-        self, manager: ModelManager, family: str, geometry: str
+        self, predict: Predictions, family: str, geometry: str
     ) -> None:
         """Masks lie inside of the static crop, on a canvas of the whole image, also where the crop
         begins at the corner."""
         x, y, width, height = GEOMETRIES[geometry].crop
         for factor in FACTORS:
-            found = predict(manager, family, geometry, factor=factor)
+            found = predict(family, geometry, factor=factor)
             rows = as_rows(found)
             drawn = np.asarray(rows.mask)
             assert drawn.shape[1:] == GEOMETRIES[geometry].image
@@ -328,13 +307,13 @@ class TestFaultsSeenElsewhere:
 
     @of_every_family
     def test_supervision_mixes_reduced_masks_with_boxes_of_the_image(
-        self, manager: ModelManager, family: str, geometry: str
+        self, predict: Predictions, family: str, geometry: str
     ) -> None:
         """In supervision boxes and masks are both px of the image: the mask of a row is the reduced
         one at the size of the image."""
         scene = GEOMETRIES[geometry]
         for factor in FACTORS:
-            found = predict(manager, family, geometry, factor=factor)
+            found = predict(family, geometry, factor=factor)
             rows = found.to_supervision()
             assert rows.mask.image_shape == scene.image
             expected = nearest(found.masks.to_dense(), scene.image)
@@ -343,11 +322,11 @@ class TestFaultsSeenElsewhere:
 
     @of_every_family
     def test_iterator_declares_the_size_of_the_image(
-        self, manager: ModelManager, family: str, geometry: str
+        self, predict: Predictions, family: str, geometry: str
     ) -> None:
         """Rows taken one by one keep the grid of their masks."""
         for factor in FACTORS:
-            found = predict(manager, family, geometry, factor=factor)
+            found = predict(family, geometry, factor=factor)
             canvas = GEOMETRIES[geometry].sizes[factor][2]
             dense = found.masks.to_dense()
             for one, mask in zip(found, dense, strict=True):
@@ -360,12 +339,12 @@ class TestFaultsSeenElsewhere:
 
     @of_every_family
     def test_empty_result_of_another_shape(
-        self, manager: ModelManager, family: str, geometry: str
+        self, predict: Predictions, family: str, geometry: str
     ) -> None:
         """Without objects grid, columns and types are those of a result with objects."""
         for factor in FACTORS:
-            full = predict(manager, family, geometry, factor=factor)
-            empty = predict(manager, family, geometry, factor=factor, confidence=0.95)
+            full = predict(family, geometry, factor=factor)
+            empty = predict(family, geometry, factor=factor, confidence=0.95)
             assert len(empty) == 0
             assert empty.mask_size == full.mask_size == GEOMETRIES[geometry].sizes[factor][2]
             assert empty.masks.to_dense().shape == (0, *full.mask_size)
@@ -378,19 +357,18 @@ class TestFaultsSeenElsewhere:
             assert serialise_detections(here, "rle_only") == {"image": size, "predictions": []}
 
     @of_every_family
-    def test_pixel_counts(self, manager: ModelManager, family: str, geometry: str) -> None:
+    def test_pixel_counts(self, predict: Predictions, family: str, geometry: str) -> None:
         """A change of the geometry that both ways of computing share would show in the counts."""
         counts = [
-            int(predict(manager, family, geometry, factor=factor).masks.areas.sum())
-            for factor in FACTORS
+            int(predict(family, geometry, factor=factor).masks.areas.sum()) for factor in FACTORS
         ]
         assert counts == AREAS[geometry][rule_of(family)]
 
     @of_every_family
-    def test_without_a_factor(self, manager: ModelManager, family: str, geometry: str) -> None:
+    def test_without_a_factor(self, predict: Predictions, family: str, geometry: str) -> None:
         """Asking for nothing is asking for a factor of 1, bit by bit."""
-        plain = predict(manager, family, geometry)
-        full = predict(manager, family, geometry, factor=1.0)
+        plain = predict(family, geometry)
+        full = predict(family, geometry, factor=1.0)
         assert encode_masks(plain.masks) == encode_masks(full.masks)
         np.testing.assert_array_equal(plain.xyxy, full.xyxy)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from tests.execution_engine.toy_blocks import (
     LIST,
+    OBJECT,
     batch_input,
     block,
     parameter,
@@ -120,6 +121,29 @@ class TestEmptyElements:
             block("t/two@v1", lambda x, y: {"out": (x, y)}),
         )
         assert rows == [{"a": (1, None), "b": (1, None), "c": (None, 1)}]
+
+    def test_null_parameters_inside_containers(self) -> None:
+        """Null parameters in a list or an object are no empty elements either, with or without a
+        batch beside them.
+        """
+        held = block(
+            "t/held@v1",
+            lambda items, named: {"out": (items, named)},
+            fields={"items": LIST, "named": OBJECT},
+        )
+        rows = run(
+            workflow(
+                [batch_input("x"), parameter("p")],
+                [
+                    step("t/held@v1", "a", items=["$inputs.p"], named={"k": "$inputs.p"}),
+                    step("t/held@v1", "b", items=["$inputs.p", "$inputs.x"], named={}),
+                ],
+                {"a": "$steps.a.out", "b": "$steps.b.out"},
+            ),
+            {"x": [1]},
+            held,
+        )
+        assert rows == [{"a": ([None], {"k": None}), "b": ([None, 1], {})}]
 
     def test_gathering_drops_them(self) -> None:
         """Empty children are not gathered; a parent with none left is empty."""

@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 from inference_models.backends import built_in_backends
-from inference_models.errors import ModelRuntimeError
+from inference_models.errors import InvalidModelInitParameterError, ModelRuntimeError
 from inference_models.families import BUILT_IN_FAMILIES
-from inference_models.families.native import NATIVE_FAMILIES, native_backends
+from inference_models.families.native import NATIVE_FAMILIES, DetectorConfig, native_backends
+from inference_models.families.native.config import STRIDES
 from inference_models.manager import ModelManager
 
 torch = pytest.importorskip("torch")
@@ -23,15 +24,19 @@ onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxscript")
 onnxruntime = pytest.importorskip("onnxruntime")
 
+from inference_models.families.native.anchors import make_anchors  # noqa: E402
+from inference_models.families.native.detector import DeployedOutputs  # noqa: E402
 from inference_models.families.native.export import (  # noqa: E402
     ExportDescription,
     export_onnx,
+    onnx_model,
     require_parity,
     store_half_precision,
     write_onnx_package,
     write_torch_package,
 )
 from inference_models.families.native.graphs import InferenceGraph  # noqa: E402
+from inference_models.families.native.head import BranchOutputs  # noqa: E402
 from inference_models.families.native.oriented import oriented_detections  # noqa: E402
 from inference_models.families.request import ClassTable, Request  # noqa: E402
 from inference_models.packages import NetworkInput, load_package  # noqa: E402
@@ -39,7 +44,7 @@ from inference_models.preprocessing import plan_transform  # noqa: E402
 
 CLASSES, POINTS = ("cat", "dog", "fox"), ("nose", "tail")
 SIZE = (64, 96)
-TASKS = ("detect", "segment", "oriented", "pose")
+SLOW = pytest.mark.slow
 
 
 def _description(task: str, **changes: Any) -> ExportDescription:
@@ -89,7 +94,15 @@ def manager() -> Iterator[ModelManager]:
 class TestExportOnnx:
     """`export_onnx`."""
 
-    @pytest.mark.parametrize("task", TASKS)
+    @pytest.mark.parametrize(
+        "task",
+        [
+            pytest.param("detect", marks=SLOW),
+            "segment",
+            pytest.param("oriented", marks=SLOW),
+            pytest.param("pose", marks=SLOW),
+        ],
+    )
     def test_same_outputs(
         self,
         task: str,
@@ -127,16 +140,23 @@ class TestExportOnnx:
         make_input: Callable[[int], np.ndarray],
     ) -> None:
         """The check fails on a file written from other weights."""
-        _, path = exported("detect")
+        _, path = exported("segment")
         images = make_input(1)
         with pytest.raises(ModelRuntimeError, match="does not answer as the network"):
-            require_parity(make_detector("detect", seed=1), path, images, _description("detect"))
+            require_parity(make_detector("segment", seed=1), path, images, _description("segment"))
 
 
 class TestThroughTheManager:
     """Exported detectors in the model manager."""
 
-    @pytest.mark.parametrize("task", ["detect", "segment", "pose"])
+    @pytest.mark.parametrize(
+        "task",
+        [
+            pytest.param("detect", marks=SLOW),
+            "segment",
+            pytest.param("pose", marks=SLOW),
+        ],
+    )
     def test_same_predictions_as_torch(
         self,
         task: str,
@@ -182,7 +202,7 @@ class TestThroughTheManager:
             "from inference_models.manager import ModelManager\n"
             "manager = ModelManager(families=(*BUILT_IN_FAMILIES, *NATIVE_FAMILIES))\n"
             f"found = manager.infer({str(path)!r}, np.load({str(tmp_path / 'image.npy')!r}))[0]\n"
-            "print(json.dumps([found.xyxy.tolist(), found.masks.areas().tolist()]))"
+            "print(json.dumps([found.xyxy.tolist(), found.masks.areas.tolist()]))"
         )
         done = subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True
@@ -191,8 +211,9 @@ class TestThroughTheManager:
         here = manager.infer(str(path), image)[0]
         assert len(here) > 0
         np.testing.assert_allclose(boxes, here.xyxy, atol=1e-3)
-        assert areas == here.masks.areas().tolist()
+        assert areas == here.masks.areas.tolist()
 
+    @SLOW
     def test_folder_of_dense_rows(
         self,
         manager: ModelManager,
@@ -235,7 +256,7 @@ class TestStoreHalfPrecision:
         tmp_path: Path,
     ) -> None:
         """Weights in half precision take half the place and give the answers of rounded weights."""
-        model, plain = exported("detect")
+        model, plain = exported("segment")
         proto = onnx.load(plain)
         store_half_precision(proto)
         onnx.checker.check_model(proto)
@@ -257,25 +278,96 @@ class TestStoreHalfPrecision:
         assert np.abs(found - other)[..., 4].max() > 1e-5
 
 
-class TestOriented:
-    """Rotated boxes from an exported file."""
+class _Shallow(torch.nn.Module):  # type: ignore[misc, name-defined]
+    """Stands for a deployed detector: every answer comes straight from the pixels of its cell."""
 
-    def test_predictions(
+    def __init__(self, config: DetectorConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.prototypes = None
+        torch.manual_seed(0)
+        self.answers = torch.nn.Linear(3, 8 + 4 * config.keypoint_count)
+
+    def forward(self, images: Any) -> DeployedOutputs:
+        """Class logits, distances, an angle, and points with their spreads."""
+        maps = [torch.nn.functional.avg_pool2d(images, stride) for stride in STRIDES]
+        cells = torch.cat([one.flatten(2) for one in maps], 2).transpose(1, 2)
+        anchors = make_anchors([one.shape[2:] for one in maps], STRIDES)
+        answers = self.answers(4 * cells)
+        logits, distances, angles, points = answers.split(
+            [3, 4, 1, 4 * self.config.keypoint_count], -1
+        )
+        if self.config.task == "oriented":
+            branch = BranchOutputs(logits, distances + 1, angles=9 * angles)
+        else:
+            points, spreads = points.unflatten(-1, (-1, 4)).chunk(2, -1)
+            branch = BranchOutputs(
+                logits, distances + 1, keypoints=points, keypoint_spreads=spreads
+            )
+        return DeployedOutputs(branch, anchors)
+
+
+@pytest.fixture(scope="module")
+def shallow(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., tuple[Any, Any]]:
+    """The decoding of a task behind a network of one layer, in torch and as a session of
+    onnxruntime. A whole network takes long to export and adds nothing to the decoding."""
+
+    def export(task: Any, rows: Any = "final") -> tuple[Any, Any]:
+        config = DetectorConfig(task, "p", 3, keypoint_count=2 if task == "pose" else 0)
+        graph = InferenceGraph(_Shallow(config), rows).eval()  # type: ignore[arg-type]
+        path = tmp_path_factory.mktemp("shallow") / "model.onnx"
+        path.write_bytes(onnx_model(graph, config, SIZE).SerializeToString())
+        return graph, onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+
+    return export
+
+
+class TestDecodingInOnnx:
+    """`onnx_model` of the decodings the segmenting detector does not have."""
+
+    @pytest.mark.parametrize(
+        ("task", "rows", "width"), [("pose", "final", 12), ("pose", "dense", 13)]
+    )
+    def test_same_rows(
         self,
-        exported: Callable[[str], tuple[Any, Path]],
+        task: str,
+        rows: str,
+        width: int,
+        shallow: Callable[..., tuple[Any, Any]],
         make_input: Callable[[int], np.ndarray],
     ) -> None:
-        """The rows of an ONNX file become rotated boxes in px of the image."""
-        _, path = exported("oriented")
-        session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+        """onnxruntime decodes as torch does, row by row."""
+        graph, session = shallow(task, rows)
+        images = make_input(2)
+        with torch.inference_mode():
+            expected = graph(torch.from_numpy(images))[0].numpy()
+        assert expected.shape == (2, 300 if rows == "final" else 126, width)
+        np.testing.assert_allclose(session.run(None, {"images": images})[0], expected, atol=1e-3)
+
+    def test_oriented(
+        self, shallow: Callable[..., tuple[Any, Any]], make_input: Callable[[int], np.ndarray]
+    ) -> None:
+        """Rotated rows agree, their angles are canonical, and they become predictions."""
+        graph, session = shallow("oriented")
         images = make_input(1)
-        rows = session.run(None, {"images": images})[0][0]
+        with torch.inference_mode():
+            expected = graph(torch.from_numpy(images))[0].numpy()
+        found = session.run(None, {"images": images})[0]
+        np.testing.assert_allclose(found, expected, atol=1e-3)
+        rows = found[0]
         assert rows.shape == (300, 7)
+        assert (rows[:, 2] >= rows[:, 3]).all()
+        assert np.ptp(rows[:126, 4]) > 1
+        assert (np.abs(rows[:, 4] - np.pi / 4) <= np.pi / 2 + 1e-6).all()
         network = {"training_input_size": {"height": SIZE[0], "width": SIZE[1]}}
         transform = plan_transform((128, 192), NetworkInput.model_validate(network))
         request = Request(np.full(3, 0.4, np.float32), 0.3, 300, 3000, False, None, 1.0, 0.0)
-        found = oriented_detections(rows, transform, request, ClassTable(CLASSES))
-        assert len(found) > 3
-        assert (np.diff(found.confidence) <= 0).all()
+        boxes = oriented_detections(rows, transform, request, ClassTable(CLASSES))
+        assert len(boxes) > 3
         best = rows[0]
-        assert found.xywhr[0, :4] == pytest.approx(best[:4] * 2, rel=1e-3)
+        assert boxes.xywhr[0, :4] == pytest.approx(best[:4] * 2, rel=1e-3)
+
+    def test_oriented_has_no_dense_rows(self, shallow: Callable[..., tuple[Any, Any]]) -> None:
+        """Nothing downstream could suppress dense rotated rows, so they are refused."""
+        with pytest.raises(InvalidModelInitParameterError, match='rows of the form "final" only'):
+            shallow("oriented", "dense")

@@ -168,7 +168,10 @@ class TestThroughTheManager:
         for picture, one in zip(pictures, together, strict=True):
             alone = manager.infer(str(tmp_path / "m"), picture)[0]
             assert one.image_size == picture.shape[:2]
-            np.testing.assert_allclose(one.xyxy, alone.xyxy, atol=1e-2)
+            assert len(one) == len(alone) > 5
+            np.testing.assert_allclose(one.confidence, alone.confidence, atol=1e-4)
+            gaps = np.abs(one.xyxy[:, None] - alone.xyxy[None]).max(axis=-1)
+            assert gaps.min(axis=1).max() < 1e-2
             assert one.masks.to_dense().shape == (len(one), *picture.shape[:2])
         assert package.weights.suffix == ".safetensors"
         assert manager.list_models()[0].nbytes > 4 * 300_000

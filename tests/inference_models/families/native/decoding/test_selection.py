@@ -108,7 +108,8 @@ class TestSelectTopK:
         """The module loads no suppression of overlaps."""
         code = (
             "import sys, inference_models.families.native.graphs\n"
-            "print([one for one in sys.modules if one.endswith(('.suppression', '.rotated_boxes'))])"
+            "comparing = ('.suppression', '.rotated_boxes')\n"
+            "print([name for name in sys.modules if name.endswith(comparing)])"
         )
         done = subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True
