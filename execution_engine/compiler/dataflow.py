@@ -234,6 +234,9 @@ class _StepTracer:
 
     def _casts(self, reference: Lineage) -> dict[str, Cast]:
         """Fields that only take batches but are given single values, wholly or in part."""
+        names = self.spec.accepts_batches | self.spec.auto_batch_cast
+        if not names:
+            return {}
         batch_fields: set[str] = set()
         containers: set[str] = set()
         deepest = reference
@@ -246,15 +249,11 @@ class _StepTracer:
             deepest = max(deepest, lineage, key=len)
         manifest = self.node.step.manifest
         assert manifest is not None
-        called_with_batches = self.spec.accepts_batch_input or self.spec.output_offset < 0
         casts: dict[str, Cast] = {}
-        for name in self.spec.accepts_batches | self.spec.auto_batch_cast:
-            below = self.spec.input_offsets.get(name, 0)
-            if name in batch_fields or not (called_with_batches or below):
-                continue
+        for name in names - batch_fields:
             if name not in containers and getattr(manifest, name) is None:
                 continue
-            depth = len(reference) + below
+            depth = len(reference) + self.spec.input_offsets.get(name, 0)
             support = deepest[:depth]
             wraps = depth - len(support)
             if not support and self.spec.accepts_batch_input:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from execution_engine.block_api.spec import Container, FieldSpec
@@ -184,19 +183,17 @@ class _Planner:
         assert spec is not None
         field = spec.fields[name]
         cast = flow.casts.get(name)
-        argument = ArgumentPlan(
-            name,
-            cast=cast is not None,
-            cast_axis=SINGLE if cast is None else self._axis(cast.lineage),
-            cast_wraps=0 if cast is None else cast.wraps,
-        )
+        casting: dict[str, Any] = {}
+        if cast is not None:
+            axis = self._axis(cast.lineage)
+            casting = {"cast": True, "cast_axis": axis, "cast_wraps": cast.wraps}
         if edges and edges[0][0].reference.key is None:
             value = self._value(node, *edges[0], field.accepts_literal)
-            return replace(argument, value=value)
+            return ArgumentPlan(name, value=value, **casting)
         literal = _literal(field, getattr(manifest, name))
         container = _container(literal)
         if container is None or not any(form.container == container for form in field.references):
-            return replace(argument, constant=literal)
+            return ArgumentPlan(name, constant=literal, **casting)
         template = list(literal) if container == "list" else literal
         parts = {
             edge.reference.key: self._value(node, edge, lineage, False)
@@ -207,12 +204,9 @@ class _Planner:
             template.items() if isinstance(template, dict) else enumerate(template)
         )
         literals = (key for key, item in entries if key not in parts and item is not None)
-        return replace(
-            argument,
-            template=template,
-            parts=tuple(parts.items()),
-            cast_keys=() if cast is None else tuple(literals),
-        )
+        if cast is not None:
+            casting["cast_keys"] = tuple(literals)
+        return ArgumentPlan(name, template=template, parts=tuple(parts.items()), **casting)
 
     def _value(self, node: GraphNode, edge: DataEdge, lineage: Lineage, checked: bool) -> ValuePlan:
         reference = edge.reference.reference

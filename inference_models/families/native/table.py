@@ -6,12 +6,12 @@ only, no torch.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from inference_models.errors import ModelImplementationNotFoundError
 from inference_models.families.descriptor import Family, MaskRule
-from inference_models.families.native.config import BranchName, DetectorTask
+from inference_models.families.native.config import TASKS, BranchName, DetectorTask
 from inference_models.packages.tasks import Task
 
 # Final rows of the one-to-one branch; every anchor of the one-to-many branch.
@@ -37,29 +37,6 @@ _POINT_VALUES = 3
 _MASK = MaskRule("protos", "sigmoid", threshold=0.5, cut_to_box=True)
 
 
-def _family(architecture: str, task: Task) -> Family:
-    final = architecture == END_TO_END
-    segments = task is Task.INSTANCE_SEGMENTATION
-    return Family(
-        (architecture,),
-        task,
-        {"predictions": 0, "protos": 1} if segments else {"predictions": 0},
-        layout="rows",
-        box_format="xyxy",
-        score_rule="row" if final else "best-class",
-        suppression="none" if final else "nms",
-        mask=_MASK if segments else None,
-        point_values=_POINT_VALUES if task is Task.KEYPOINT_DETECTION else 0,
-    )
-
-
-NATIVE_FAMILIES: tuple[Family, ...] = tuple(
-    _family(architecture, task)
-    for architecture in BRANCH_OF_ARCHITECTURE
-    for task in (Task.OBJECT_DETECTION, Task.INSTANCE_SEGMENTATION, Task.KEYPOINT_DETECTION)
-)
-
-
 def has_package_task(task: DetectorTask) -> bool:
     """Whether packages can declare a task."""
     return _TASK_NAMES[task] in set(Task)
@@ -78,3 +55,30 @@ def package_task(task: DetectorTask) -> Task:
             f'"{name}", they have {", ".join(Task)}'
         )
     return Task(name)
+
+
+def _families() -> Iterator[Family]:
+    for architecture, branch in BRANCH_OF_ARCHITECTURE.items():
+        for task in TASKS:
+            # Nothing suppresses rotated boxes, so they come from the one-to-one branch only.
+            if has_package_task(task) and (task, branch) != ("oriented", "one_to_many"):
+                yield _family(architecture, branch, package_task(task))
+
+
+def _family(architecture: str, branch: BranchName, task: Task) -> Family:
+    final = branch == "one_to_one"
+    segments = task is Task.INSTANCE_SEGMENTATION
+    return Family(
+        (architecture,),
+        task,
+        {"predictions": 0, "protos": 1} if segments else {"predictions": 0},
+        layout="rows",
+        box_format="xyxy",
+        score_rule="row" if final else "best-class",
+        suppression="none" if final else "nms",
+        mask=_MASK if segments else None,
+        point_values=_POINT_VALUES if task is Task.KEYPOINT_DETECTION else 0,
+    )
+
+
+NATIVE_FAMILIES: tuple[Family, ...] = tuple(_families())

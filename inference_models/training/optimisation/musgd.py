@@ -115,7 +115,7 @@ class MuSGD(torch.optim.Optimizer):
             buffers.append(state["momentum_buffer"])
         torch._foreach_mul_(buffers, group["momentum"])
         torch._foreach_add_(buffers, gradients)
-        updates = torch._foreach_mul(buffers, group["momentum"])
+        updates = list(torch._foreach_mul(buffers, group["momentum"]))
         torch._foreach_add_(updates, gradients)
         turned = _orthogonalised(live, updates, group["ns_steps"])
         for parameter, update, direction in zip(live, updates, turned, strict=True):

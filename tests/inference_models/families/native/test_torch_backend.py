@@ -20,6 +20,7 @@ from inference_models.errors import (
 )
 from inference_models.families import BUILT_IN_FAMILIES
 from inference_models.families.native import NATIVE_FAMILIES, native_backends
+from inference_models.families.native.table import has_package_task
 from inference_models.manager import ModelManager
 
 torch = pytest.importorskip("torch")
@@ -152,6 +153,22 @@ class TestThroughTheManager:
         np.testing.assert_allclose(found.xy, points[places, :, :2], atol=1e-2)
         np.testing.assert_allclose(found.keypoint_confidence, points[places, :, 2], atol=1e-4)
         assert found.keypoint_names == (POINTS,) * 3
+
+    @pytest.mark.skipif(not has_package_task("oriented"), reason="no such task of models")
+    def test_rotated_boxes(
+        self,
+        manager: ModelManager,
+        make_detector: Callable[..., Any],
+        pictures: list[np.ndarray],
+        tmp_path: Path,
+    ) -> None:
+        """Rotated boxes come as such, by falling score and of the asked classes."""
+        write_torch_package(make_detector("oriented"), tmp_path / "m", _description("oriented"))
+        params = {"confidence": 0.3, "class_filter": ["cat", "dog"], "max_detections": 5}
+        found = manager.infer(str(tmp_path / "m"), pictures, params)
+        assert [one.corners.shape for one in found] == [(5, 4, 2)] * 2
+        assert set(found[0].class_id.tolist()) <= {0, 1}
+        assert (np.diff(found[0].confidence) <= 0).all()
 
     def test_pictures_of_any_size(
         self,

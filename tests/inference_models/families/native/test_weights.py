@@ -40,6 +40,7 @@ class TestSaveWeights:
         assert torch.equal(torch.get_rng_state(), state)
         assert loaded.config == model.config == read_config(path)
         assert not loaded.training
+        assert all(one.requires_grad for one in loaded.parameters())
         own, read = model.state_dict(), loaded.state_dict()
         assert own.keys() == read.keys()
         assert all(torch.equal(own[name], read[name]) for name in own)

@@ -1,0 +1,245 @@
+"""What the generic case of a block cannot know: fields of a step whose values must mean something,
+and other inputs. Keyed by the name of a family, or of one of its versions.
+
+A new block needs an entry here only when its generic case does not run, or shows nothing. Tests
+nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.blocks.released.case_values import classification, detections, picture
+
+Fields = dict[str, Any]
+
+_ZONE = [[10, 5], [110, 5], [110, 75], [10, 75]]
+_LINE = [[60, 0], [60, 79]]
+
+_VALUE_IS_THE_FIRST = {
+    "type": "StatementGroup",
+    "statements": [
+        {
+            "type": "BinaryStatement",
+            "left_operand": {"type": "DynamicOperand", "operand_name": "value"},
+            "comparator": {"type": "=="},
+            "right_operand": {"type": "StaticOperand", "value": "value 0"},
+        }
+    ],
+}
+_CLASS_IS_CAR = {
+    "type": "StatementGroup",
+    "statements": [
+        {
+            "type": "BinaryStatement",
+            "left_operand": {
+                "type": "DynamicOperand",
+                "operations": [{"type": "ExtractDetectionProperty", "property_name": "class_name"}],
+            },
+            "comparator": {"type": "=="},
+            "right_operand": {"type": "StaticOperand", "value": "car"},
+        }
+    ],
+}
+
+# Values of fields, as they stand in the step.
+FIELDS: dict[str, Fields] = {
+    "absolute_static_crop": {"x_center": 60, "y_center": 40, "width": 50, "height": 30},
+    "anomaly_heatmap_visualization": {"anomaly_threshold": 0.6},
+    "buffer": {"length": 2},
+    "cache_get": {"key": "last"},
+    "cache_set": {"key": "last"},
+    "classification_label_visualization": {"predictions": "$steps.before.output"},
+    "camera_focus@v2": {"detections": "$inputs.predictions"},
+    "continue_if": {
+        "condition_statement": _VALUE_IS_THE_FIRST,
+        "evaluation_parameters": {"value": "$inputs.value"},
+    },
+    "contour_measurement": {"contours": "$steps.before.contours"},
+    "csv_formatter": {"columns_data": {"answer": "$inputs.value"}},
+    "detection_offset": {"offset_width": 8, "offset_height": 4},
+    "detections_consensus": {
+        "predictions_batches": ["$inputs.predictions", "$inputs.others"], "required_votes": 2,
+    },
+    "detections_filter": {
+        "operations": [{"type": "DetectionsFilter", "filter_operation": _CLASS_IS_CAR}]
+    },
+    "detections_list_rollup": {
+        "parent_detection": "$inputs.predictions", "child_detections": "$steps.collapse.output",
+    },
+    "detections_stitch": {
+        "reference_image": "$inputs.image", "predictions": "$steps.before.predictions",
+    },
+    "detections_transformation": {
+        "operations": [{"type": "SortDetections", "mode": "confidence", "ascending": True}]
+    },
+    "distance_measurement": {
+        "object_1_class_name": "car", "object_2_class_name": "dog", "reference_axis": "horizontal",
+        "calibration_method": "pixel to centimeter", "pixel_ratio": 10,
+    },
+    "dynamic_zone": {"required_number_of_vertices": 4},
+    "environment_secrets_store": {"variables_storing_secrets": ["WEFTLENS_TEST_SECRET"]},
+    "expression": {
+        "data": {"value": "$inputs.value"},
+        "switch": {
+            "type": "CasesDefinition",
+            "cases": [
+                {
+                    "type": "CaseDefinition", "condition": _VALUE_IS_THE_FIRST,
+                    "result": {"type": "StaticCaseResult", "value": "first"},
+                }
+            ],
+            "default": {"type": "StaticCaseResult", "value": "default"},
+        },
+    },
+    "first_non_empty_or_default": {"data": ["$inputs.value"], "default": "nothing"},
+    "grid_visualization": {"width": 180, "height": 120},
+    "heatmap_visualization": {"motion_threshold": 5},
+    "icon_visualization": {"predictions": "$inputs.predictions"},
+    "image_preprocessing": {"task_type": "resize", "width": 40, "height": 30},
+    "image_slicer": {"slice_width": 70, "slice_height": 50},
+    "json_parser": {"expected_fields": ["name", "count", "absent"]},
+    "keypoint_visualization": {"annotator_type": "vertex_label"},
+    "line_counter": {"line_segment": _LINE},
+    "line_counter_visualization": {"zone": _LINE},
+    "local_file_sink": {
+        "content": "$inputs.content", "output_mode": "append_log",
+        "target_directory": "$inputs.folder", "file_type": "txt", "file_name_prefix": "log",
+    },
+    "overlap": {"overlap_class_name": "dog", "overlap_type": "Any Overlap"},
+    "path_deviation_analytics": {"reference_path": [[10, 25], [60, 40], [110, 30]]},
+    "per_class_confidence_filter": {"class_thresholds": {"car": 0.75}},
+    "perspective_correction": {
+        "perspective_polygons": [[[10, 5], [110, 10], [100, 75], [5, 70]]],
+        "predictions": "$inputs.predictions", "warp_image": True,
+    },
+    "pixel_color_count": {"target_color": [200, 200, 200]},
+    "polygon_zone_visualization": {"zone": _ZONE},
+    "property_definition": {
+        "operations": [{"type": "StringToUpperCase"}],
+    },
+    "reference_path_visualization": {"reference_path": [[10, 25], [60, 40], [110, 30]]},
+    "relative_statoic_crop": {"x_center": 0.5, "y_center": 0.5, "width": 0.4, "height": 0.5},
+    "string_template": {
+        "template": "it is {value}", "data": {"value": "$inputs.value"},
+    },
+    "switch_case": {
+        "value": "$inputs.value", "cases": {"value 0": "$steps.after"},
+    },
+    "text_display": {"text": "count: 3"},
+    "threshold": {"thresh_value": 90},
+    "time_in_zone": {"zone": _ZONE},
+}  # fmt: skip
+
+_ANSWERS = [
+    {**classification(frame), "parent_id": row["detection_id"]}
+    for frame, row in zip((0, 1, 0), detections(0)["$detections"]["predictions"], strict=True)
+]
+_CROPS = {
+    "type": "roboflow_core/dynamic_crop@v1", "name": "before", "images": "$inputs.image",
+    "predictions": "$inputs.predictions",
+}  # fmt: skip
+# Steps that run before the block's own, where it takes only what a step gives.
+STEPS_BEFORE: dict[str, list[Fields]] = {
+    "cache_get": [
+        {
+            "type": "roboflow_core/cache_set@v1", "name": "before", "image": "$inputs.image",
+            "key": "last", "value": "$inputs.value",
+        }
+    ],
+    "classification_label_visualization": [
+        {
+            "type": "roboflow_core/first_non_empty_or_default@v1", "name": "before",
+            "data": ["$inputs.classification"],
+        }
+    ],
+    "contour_measurement": [
+        {
+            "type": "roboflow_core/contours_detection@v1", "name": "before",
+            "image": "$inputs.image",
+        }
+    ],
+    "detections_list_rollup": [
+        _CROPS,
+        {
+            "type": "roboflow_core/dimension_collapse@v1", "name": "collapse",
+            "data": "$steps.before.predictions",
+        },
+    ],
+    "detections_stitch": [_CROPS],
+}  # fmt: skip
+
+# Inputs beside or in place of those a block asks for: name to (kind, values of the two frames).
+INPUTS: dict[str, dict[str, tuple[str, list[Any]]]] = {
+    "classification_label_visualization": {
+        "classification": ("classification_prediction", [classification(0), classification(1)])
+    },
+    "camera_focus": {"image": ("image", [picture(0, "blocks", w=120, h=80)] * 2)},
+    "contour_measurement": {"image": ("image", [picture(0, "shapes"), picture(1, "shapes")])},
+    "contours_detection": {
+        "image": ("image", [picture(0, "shapes"), picture(1, "discs", w=160, h=120, n=4)])
+    },
+    "detections_consensus": {
+        "others": ("object_detection_prediction", [detections(1), detections(1)])
+    },
+    "cosine_similarity": {
+        "embedding_2": ("embedding", [{"$array": [0.3, -0.2, 0.1]}, {"$array": [1, 1, 1]}])
+    },
+    "detections_classes_replacement": {
+        # One answer for each crop of the one image.
+        "classification_predictions": ("classification_prediction", [[_ANSWERS], [_ANSWERS[1:]]])
+    },
+    "detections_difference": {
+        "candidate_predictions": ("object_detection_prediction", [detections(1), detections(0)])
+    },
+    "detections_list_rollup": {
+        "predictions": (
+            "instance_segmentation_prediction",
+            [detections(0, masks=True), detections(1, masks=True)],
+        )
+    },
+    "detections_stitch": {
+        "predictions": (
+            "instance_segmentation_prediction",
+            [detections(0, masks=True), detections(1, masks=True)],
+        )
+    },
+    "icon_visualization": {"icon": ("image", [picture(0, "icon_rgba")] * 2)},
+    "perspective_correction": {
+        "predictions": ("object_detection_prediction", [detections(0), detections(1)])
+    },
+    "roboflow_classification_model": {
+        "image": ("image", [picture(0, "solid"), picture(1, "solid", color=[200, 30, 30])])
+    },
+    "sift": {"image": ("image", [picture(0, "blocks", w=120, h=80)] * 2)},
+    "stitch_images": {
+        "image1": ("image", [picture(0, "panorama", part=0)] * 2),
+        "image2": ("image", [picture(0, "panorama", part=1)] * 2),
+    },
+    "template_matching": {
+        "image": ("image", [picture(0, "patch_scene"), picture(1, "patch_scene")]),
+        "template": ("image", [picture(0, "patch")] * 2),
+    },
+}
+# Parameters of the run.
+PARAMETERS: dict[str, dict[str, Any]] = {
+    "local_file_sink": {"folder": {"$tmpdir": True}, "content": "a line"},
+}
+# Settings of the comparison, see `tests/conformance/compare.py`.
+COMPARE: dict[str, dict[str, Any]] = {
+    "csv_formatter": {
+        "rules": [{"path": "**.csv_content", "regex": r"^timestamp,answer\n\d{4}-.*,value \d\n$"}]
+    },
+    "current_time": {
+        "rules": [
+            {"path": "**.date", "regex": r"^\d{4}-\d\d-\d\d$"},
+            {"path": "**.time", "regex": r"^\d\d:\d\d:\d\d"},
+            {"path": "**.iso_string", "regex": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d"},
+            {"path": "**.timestamp", "regex": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d"},
+        ]
+    },
+}
+# Constructor arguments of the block.
+INIT_PARAMETERS: dict[str, dict[str, Any]] = {
+    "environment_secrets_store": {"workflows_core.allow_access_to_environmental_variables": True},
+}
