@@ -8,6 +8,7 @@ from execution_engine.errors import NotSupportedExecutionEngineError, WorkflowDe
 
 ENGINE_VERSION = "1.17.0"
 _PLAIN = re.compile(r"\d+(\.\d+)*")
+_LONGEST_VERSION = 100
 _CONTEXT = "workflow_compilation | engine_initialisation"
 
 
@@ -51,6 +52,8 @@ def version_in_range(version: str, specifier: str) -> bool:
 
 
 def _release(text: str) -> tuple[int, ...] | None:
+    if len(text) > _LONGEST_VERSION:  # Python refuses to read whole numbers of thousands of digits
+        return None
     if _PLAIN.fullmatch(text):
         return tuple(int(part) for part in text.split("."))
     from packaging.version import InvalidVersion, Version

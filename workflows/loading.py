@@ -55,8 +55,8 @@ def load_definition(source: WorkflowSource) -> LoadedDefinition:
 def _read(path: Path) -> str:
     try:
         content = path.read_bytes()
-    except OSError as error:
-        reason = error.strerror or str(error)
+    except (OSError, ValueError) as error:  # ValueError: characters no path can hold
+        reason = getattr(error, "strerror", None) or str(error)
         raise WorkflowDefinitionError(
             f"The workflow file '{path}' cannot be read: {reason}.", _CONTEXT, error
         ) from error
@@ -73,7 +73,7 @@ def _read(path: Path) -> str:
 
 def _parse(text: str, what: str) -> Any:
     try:
-        return json.loads(text)
+        return json.loads(text, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
         detail = error.msg[0].lower() + error.msg[1:]
         problem = Problem(
@@ -85,8 +85,20 @@ def _parse(text: str, what: str) -> Any:
         text_of_error = f"{problem.message}{f' ({problem.hint})' if problem.hint else ''}"
         raise WorkflowSyntaxError(text_of_error, _CONTEXT, error, [problem]) from error
     except RecursionError as error:
-        problem = Problem("invalid_json", f"{what} is nested too deep.", "")
+        raise nested_too_deep(what, error) from error
+    except ValueError as error:  # a number that JSON does not have or Python does not read
+        problem = Problem("invalid_json", f"{what} cannot be read as JSON: {error}.", "")
         raise WorkflowSyntaxError(problem.message, _CONTEXT, error, [problem]) from error
+
+
+def nested_too_deep(what: str, error: RecursionError) -> WorkflowSyntaxError:
+    """The error for a definition that the stack cannot hold; `what` begins the sentence."""
+    problem = Problem("invalid_json", f"{what} is nested too deep.", "")
+    return WorkflowSyntaxError(problem.message, _CONTEXT, error, [problem])
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"it holds {name}, which is no JSON number; write null or a text")
 
 
 def _json_hint(text: str, error: json.JSONDecodeError) -> str | None:

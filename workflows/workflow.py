@@ -16,7 +16,7 @@ from workflows.inspection import (
     missing_blocks,
     unknown_fields,
 )
-from workflows.loading import WorkflowSource, load_definition
+from workflows.loading import WorkflowSource, load_definition, nested_too_deep
 
 if TYPE_CHECKING:
     from workflows.interface import Interface
@@ -40,12 +40,18 @@ class Workflow:
         definition: the JSON object; a copy is kept.
         origin: path of the file it came from.
         session: whose blocks it is held against; the default session when None.
+
+    Raises:
+        WorkflowSyntaxError: the definition is nested too deep to be copied.
     """
 
     def __init__(
         self, definition: Mapping[str, Any], *, origin: str = "", session: Session | None = None
     ) -> None:
-        self.definition: Mapping[str, Any] = copy.deepcopy(definition)
+        try:
+            self.definition: Mapping[str, Any] = copy.deepcopy(definition)
+        except RecursionError as error:
+            raise nested_too_deep("The workflow definition", error) from error
         self.origin = origin
         self._session = session
 

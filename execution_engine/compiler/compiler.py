@@ -38,7 +38,11 @@ def compile_definition(definition: Mapping[str, Any], registry: BlockRegistry) -
             references, graph, depth,
             lineage); `.errors` holds all problems of all phases.
     """
-    return _checked_plan(_own(definition), registry)
+    try:
+        own = _own(definition)
+    except RecursionError:  # left to the parser, which says where
+        own = definition
+    return _checked_plan(own, registry)
 
 
 def _checked_plan(definition: Mapping[str, Any], registry: BlockRegistry) -> Plan:

@@ -7,11 +7,13 @@ from __future__ import annotations
 import heapq
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
 
 from execution_engine.compiler.steps import ParsedStep, StepReference
 from execution_engine.compiler.validation_messages import reference_hint
 from execution_engine.definition.model import Definition, InputDeclaration, OutputDeclaration
-from execution_engine.definition.problems import ProblemList
+from execution_engine.definition.problems import Hint, ProblemList
 from execution_engine.definition.references import (
     ALL_OUTPUTS,
     INPUT,
@@ -169,7 +171,7 @@ def _follow(
             "of step "
             f"'{reference.name}' ({nodes[source].step.declaration.type}), which has: {offered}.",
             item.where,
-            hint=did_you_mean(reference.property_name, outputs),
+            hint=lambda: did_you_mean(str(reference.property_name), outputs),
             block_id=node.step.name,
             block_type=node.step.declaration.type,
             property_name=item.field,
@@ -211,7 +213,8 @@ def _missing_target(
     problems: ProblemList,
 ) -> None:
     node.complete = False
-    names = ", ".join(candidates) or "none"
+    # No more than can be shown: with thousands of faults the whole list would be joined each time.
+    names = ", ".join(islice(candidates, _LONGEST_LIST)) or "none"
     if len(names) > _LONGEST_LIST:
         names = f"{names[:_LONGEST_LIST].rsplit(', ', 1)[0]}, and more"
     problems.add(
@@ -220,7 +223,7 @@ def _missing_target(
         f"Step '{node.step.name}': '{item.field}' refers to the {what} '{item.reference.name}', "
         f"which does not exist; declared {what}s: {names}.",
         item.where,
-        hint=did_you_mean(item.reference.name, candidates),
+        hint=lambda: did_you_mean(item.reference.name, candidates),
         block_id=node.step.name,
         block_type=node.step.declaration.type,
         property_name=item.field,
@@ -245,7 +248,7 @@ def _kinds_fit(
         f"Step '{node.step.name}': '{item.field}' takes {' or '.join(dict.fromkeys(accepted))}, "
         f"but {item.reference.text} gives {' or '.join(given)}.",
         item.where,
-        hint=_fitting_sources(item, accepted, node, inputs, nodes),
+        hint=lambda: _fitting_sources(item, accepted, node, inputs, nodes),
         block_id=node.step.name,
         block_type=node.step.declaration.type,
         property_name=item.field,
@@ -330,7 +333,8 @@ def _follow_outputs(
     followed = []
     for output in definition.outputs:
         reference = parse_reference(output.selector)
-        message = hint = None
+        message: str | None = None
+        hint: Hint = None
         if reference is None or reference.kind == STEP:
             message = (
                 f"Output '{output.name}': '{output.selector}' is no reference to data; expected "
@@ -344,10 +348,10 @@ def _follow_outputs(
         elif reference.kind == INPUT:
             if reference.name not in inputs:
                 message = f"Output '{output.name}' refers to the missing input '{reference.name}'."
-                hint = did_you_mean(reference.name, inputs)
+                hint = partial(did_you_mean, reference.name, inputs)
         elif reference.name not in positions:
             message = f"Output '{output.name}' refers to the missing step '{reference.name}'."
-            hint = did_you_mean(reference.name, positions)
+            hint = partial(did_you_mean, reference.name, positions)
         else:
             offered = nodes[positions[reference.name]].step.outputs
             assert reference.property_name is not None
@@ -359,7 +363,7 @@ def _follow_outputs(
                     f"'{reference.name}', which "
                     f"has: {', '.join(offered) or 'no outputs'}."
                 )
-                hint = did_you_mean(reference.property_name, offered)
+                hint = partial(did_you_mean, reference.property_name, offered)
         if message is not None:
             problems.add(
                 InvalidReferenceTargetError,

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
@@ -18,7 +19,7 @@ from execution_engine.compiler.validation_messages import (
     reference_hint,
 )
 from execution_engine.definition.model import Definition, StepDeclaration
-from execution_engine.definition.problems import ProblemList
+from execution_engine.definition.problems import Hint, ProblemList
 from execution_engine.definition.references import (
     Reference,
     is_reference,
@@ -216,12 +217,11 @@ def _add_unknown_type(
     sources = {name.split("/", 1)[0] for name in registry.specs if "/" in name}
     if prefix and prefix not in sources and not nearest(prefix, sources):
         # Blocks of other plug-ins would be no help here.
-        hint: str | None = (
+        hint: Hint = (
             f"no installed plug-in offers blocks named '{prefix}/...'; install the one that does"
         )
     else:
-        near = registry.nearest_types(step.type)
-        hint = f"nearest known types: {', '.join(near)}" if near else None
+        hint = partial(_nearest_types, step.type, registry)
     problems.add(
         WorkflowSyntaxError,
         "unknown_block_type",
@@ -231,6 +231,12 @@ def _add_unknown_type(
         block_id=step.name,
         block_type=step.type,
     )
+
+
+def _nearest_types(type_id: str, registry: BlockRegistry) -> str | None:
+    """A hint with the known types most like one that is not known."""
+    near = registry.nearest_types(type_id)
+    return f"nearest known types: {', '.join(near)}" if near else None
 
 
 def _built_versions(type_id: str, registry: BlockRegistry) -> str | None:

@@ -257,4 +257,5 @@ def reference_hint(text: str) -> str | None:
         )
     if not all(NAME.fullmatch(part) or part == "*" for part in parts):
         return "names in references are made of letters, digits, '_' and '-'"
-    return f"did you mean '${head}.{rest}'?"
+    meant = f"${head}.{rest}"
+    return None if meant == text else f"did you mean '{meant}'?"

@@ -19,9 +19,13 @@ from execution_engine.definition.model import (
     OutputDeclaration,
     StepDeclaration,
 )
+from execution_engine.definition.nesting import DEEPEST_NESTING, find_too_deep
 from execution_engine.definition.problems import ProblemList
 from execution_engine.definition.references import did_you_mean
 from execution_engine.errors import ExecutionGraphStructureError, WorkflowSyntaxError
+
+# Work grows with the square of the depth; real batches have two or three levels.
+DEEPEST_BATCH = 32
 
 
 def parse_definition(raw: Any, problems: ProblemList) -> Definition:
@@ -34,6 +38,15 @@ def parse_definition(raw: Any, problems: ProblemList) -> Definition:
             "wrong_type",
             f"A workflow definition is a JSON object, got {describe(raw)}.",
             "",
+        )
+        raw = {}
+    elif (where := find_too_deep(raw)) is not None:
+        problems.add(
+            WorkflowSyntaxError,
+            "nested_too_deep",
+            f"The definition is nested more than {DEEPEST_NESTING} levels deep here, or an object "
+            "holds itself.",
+            where,
         )
         raw = {}
     elif not isinstance(raw.get("version"), str):
@@ -169,6 +182,15 @@ def _parse_input(
                 "wrong_dimensionality",
                 f"Input '{name}': a batch input has a dimensionality of 1 or more, got "
                 f"{dimensionality}.",
+                f"{where}/dimensionality",
+            )
+            dimensionality = 1
+        elif dimensionality > DEEPEST_BATCH:
+            problems.add(
+                ExecutionGraphStructureError,
+                "wrong_dimensionality",
+                f"Input '{name}': a batch input has a dimensionality of at most {DEEPEST_BATCH}, "
+                f"got {describe(dimensionality)}.",
                 f"{where}/dimensionality",
             )
             dimensionality = 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from execution_engine.errors import (
     BlockInterfaceError,
     BlockNotInBuildError,
@@ -39,13 +41,21 @@ _CONTEXTS = (
 )
 
 
+# A search through all names for each of thousands of problems would take hours.
+_MOST_SEARCHED_HINTS = 50
+Hint = str | Callable[[], str | None] | None
+
+
 class ProblemList:
     """The problems found so far, each with the class of error it calls for."""
 
-    __slots__ = ("_entries",)
+    __slots__ = ("_entries", "_known", "_places", "_searched")
 
     def __init__(self) -> None:
         self._entries: list[tuple[type[WorkflowCompilerError], Problem]] = []
+        self._known: set[tuple[type[WorkflowCompilerError], str, str | None]] = set()
+        self._places: set[str] = set()
+        self._searched = 0
 
     def add(
         self,
@@ -54,16 +64,25 @@ class ProblemList:
         message: str,
         where: str,
         *,
-        hint: str | None = None,
+        hint: Hint = None,
         block_id: str | None = None,
         block_type: str | None = None,
         property_name: str | None = None,
     ) -> None:
-        """Notes one problem; the first of several about the same place and class wins."""
+        """Notes one problem; the first of several about the same place and class wins.
+
+        `hint` may be a function that searches for the way out: it is called for the first
+        problems only.
+        """
+        key = (error, where, block_id)
+        if key in self._known:
+            return
+        self._known.add(key)
+        self._places.add(where)
+        if callable(hint):
+            self._searched += 1
+            hint = hint() if self._searched <= _MOST_SEARCHED_HINTS else None
         problem = Problem(code, message, where, hint, block_id, block_type, property_name)
-        for known_error, known in self._entries:
-            if known.where == where and known_error is error and known.block_id == block_id:
-                return
         self._entries.append((error, problem))
 
     def __len__(self) -> int:
@@ -77,7 +96,7 @@ class ProblemList:
 
     def mentions(self, where: str) -> bool:
         """Whether a problem at exactly this place is already noted."""
-        return any(problem.where == where for _, problem in self._entries)
+        return where in self._places
 
     def raise_if_any(self) -> None:
         """Raises one error of the class of the earliest phase, carrying every problem."""

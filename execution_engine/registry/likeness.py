@@ -12,6 +12,8 @@ _VERSION = re.compile(r"@v\d+$")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _LEAST_LIKENESS = 0.3
 _LEAST_LIKE_LETTERS = 0.65
+# Comparing letters takes the product of both lengths, and no id is nearly as long.
+_LONGEST_ID = 200
 
 
 def nearest_type_ids(
@@ -26,6 +28,8 @@ def nearest_type_ids(
         named: the same for blocks known by name only.
         limit: most ids to give.
     """
+    if len(type_id) > _LONGEST_ID:
+        return []
     words_of = {name: _words(name) for name in (*named, *runnable)}
     uses = Counter(word for words in words_of.values() for word in set(words))
     wanted = _words(type_id)

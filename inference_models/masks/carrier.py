@@ -282,8 +282,9 @@ class InstanceMasks:
         within = np.arange(len(source)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
         new = np.stack([left[source] + within, tops[source], bottoms[source]]).astype(np.int32)
         owner = masks[source]
-        # Repeated columns come run by run; the order within a mask is by column, then by row.
-        order = np.lexsort((new[1], new[0], owner))
+        # Repeated columns come run by run and must lie column by column. All runs of a new column
+        # come from one old column, top to bottom, which a stable sort keeps.
+        order = np.argsort(owner * mask_size[1] + new[0], kind="stable")
         new, owner = new[:, order], owner[order]
         new, owner = join_touching(new, owner)
         splits = splits_of_sizes(np.bincount(owner, minlength=len(self)))

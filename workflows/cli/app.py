@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from enum import StrEnum
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated
 
@@ -26,11 +27,19 @@ class ImageFormat(StrEnum):
 
 def run_app(arguments: list[str]) -> int:
     """Runs one command and gives its exit code; engine errors become text, not tracebacks."""
+    for stream in (sys.stdout, sys.stderr):
+        # A character that the encoding lacks is written as an escape; it must not end a command.
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     app = build_app()
     try:
         app(arguments, prog_name="weftlens")
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else OK if stop.code is None else PROBLEM
+    except OSError as error:
+        # A command reports the files it cannot use itself; what is left is the output: a full disk.
+        sys.stderr.write(f"weftlens: the output cannot be written: {error.strerror or error}\n")
+        return PROBLEM
     except Exception as error:
         # Only a command that got as far as loading the engine can raise one of its errors.
         errors = sys.modules.get("execution_engine.errors")

@@ -4,19 +4,23 @@ nothing and decides on no name of a folder.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 import cv2
 
+from execution_engine.errors import ExecutionEngineRuntimeError
 from execution_engine.images.image_data import WorkflowImageData
 from execution_engine.plan import SINGLE, OutputPlan, Plan
+from workflows.cli.terminal import json_text
 
 _NOT_IN_NAMES = re.compile(r"[^\w\-. ]")
-_LONGEST_NAME = 100
+# In bytes of UTF-8: what file systems take for the whole name, and what is left for its end.
+_LONGEST_NAME = 255
+_ROOM_FOR_END = 12
+_SHORTEST_OUTPUT_NAME = 24
 PICTURE_FIELDS = frozenset({"type", "value", "width", "height"})
 _JPEG_QUALITY = 95
 
@@ -29,15 +33,24 @@ class ResultFiles:
         folder: where files go; None to write none, images then become a note on their size.
         stem: how every file name begins.
         suffix: `png` or `jpg`.
+        keep: resolved paths of files that must not be overwritten, such as the images of the run.
     """
 
-    def __init__(self, plan: Plan, folder: Path | None, stem: str, suffix: str) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        folder: Path | None,
+        stem: str,
+        suffix: str,
+        keep: Collection[Path] = (),
+    ) -> None:
         self._plan = plan
         self._folder = folder
         self._stem = stem
         self._suffix = suffix
         self.pictures: list[Path] = []
         self._names: set[str] = set()
+        self._keep = keep
 
     def rows(self, results: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Results (not serialised) as JSON data; pictures are written on the way.
@@ -63,11 +76,11 @@ class ResultFiles:
         Raises:
             OSError: the file cannot be written.
         """
-        assert self._folder is not None
-        path = self._folder / f"{self._stem}.json"
+        path = self._free_path(self._stem, "json")
         objects = [_one_line_each(row) for row in rows]
         text = objects[0] if len(objects) == 1 else f"[{', '.join(objects)}]"
-        path.write_text(f"{text}\n", encoding="utf-8")
+        # A lone surrogate, as file names may hold them, becomes the escape that JSON has for it.
+        path.write_bytes(f"{text}\n".encode("utf-8", "backslashreplace"))
         return path
 
     def _output(self, output: OutputPlan, value: Any, names: tuple[str, ...]) -> Any:
@@ -116,29 +129,43 @@ class ResultFiles:
         }
         if self._folder is None:
             return described
-        path = self._folder / self._file_name(names)
+        path = self._free_path(f"{self._stem}.{self._output_name(names)}", self._suffix)
         options = [cv2.IMWRITE_JPEG_QUALITY, _JPEG_QUALITY] if self._suffix == "jpg" else []
-        encoded = cv2.imencode(f".{self._suffix}", pixels, options)[1]
+        try:
+            encoded = cv2.imencode(f".{self._suffix}", pixels, options)[1]
+        except cv2.error as error:  # JPEG ends at 65535 px
+            raise ExecutionEngineRuntimeError(
+                f"The picture of output '{'.'.join(names)}' ({width}x{height} px, {pixels.dtype}) "
+                f"cannot be encoded as {self._suffix}.",
+                context="workflow_execution | outputs_construction",
+                inner_error=error,
+            ) from error
         path.write_bytes(encoded.tobytes())  # cv2.imwrite fails on names beyond ASCII
         self.pictures.append(path)
         return {**described, "value": path.name}
 
-    def _file_name(self, names: tuple[str, ...]) -> str:
-        plain = ".".join(_NOT_IN_NAMES.sub("_", name) for name in names)[:_LONGEST_NAME]
-        name, number = f"{self._stem}.{plain}", 1
-        while name.casefold() in self._names:
+    def _output_name(self, names: tuple[str, ...]) -> str:
+        plain = ".".join(_NOT_IN_NAMES.sub("_", name) for name in names)
+        room = _LONGEST_NAME - _ROOM_FOR_END - len(self._stem.encode("utf-8", "surrogateescape"))
+        cut = plain.encode("utf-8", "replace")[: max(room, _SHORTEST_OUTPUT_NAME)]
+        return cut.decode("utf-8", "ignore")
+
+    def _free_path(self, name: str, suffix: str) -> Path:
+        """A path in the folder that neither this run wrote nor must be kept."""
+        assert self._folder is not None
+        number, chosen = 1, name
+        path = self._folder / f"{chosen}.{suffix}"
+        while path.name.casefold() in self._names or path.resolve() in self._keep:
             number += 1
-            name = f"{self._stem}.{plain}-{number}"
-        self._names.add(name.casefold())
-        return f"{name}.{self._suffix}"
+            chosen = f"{name}-{number}"
+            path = self._folder / f"{chosen}.{suffix}"
+        self._names.add(path.name.casefold())
+        return path
 
 
 def _one_line_each(row: Mapping[str, Any]) -> str:
     """A JSON object with a line for each member: long lists of numbers stay on one line."""
-    members = [
-        f"  {json.dumps(name, ensure_ascii=False)}: {json.dumps(value, ensure_ascii=False)}"
-        for name, value in row.items()
-    ]
+    members = [f"  {json_text(name)}: {json_text(value)}" for name, value in row.items()]
     return "{\n" + ",\n".join(members) + "\n}" if members else "{}"
 
 

@@ -4,7 +4,6 @@ spoil or change the result of another.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -24,7 +23,14 @@ from workflows.cli.run_inputs import (
     find_images,
     parse_parameters,
 )
-from workflows.cli.terminal import error_console, error_text, write, write_error
+from workflows.cli.terminal import (
+    error_console,
+    error_text,
+    json_text,
+    output_json,
+    write,
+    write_error,
+)
 from workflows.running import run_locally
 from workflows.session import Session
 from workflows.workflow import Workflow
@@ -73,6 +79,7 @@ class _Job:
     out: Path | None
     as_json: bool
     suffix: str
+    keep: frozenset[Path]
 
     def run(self, image: Path | None, stem: str) -> Outcome:
         """Runs one image; faults of that image end up in the outcome."""
@@ -80,7 +87,8 @@ class _Job:
         inputs = dict(self.parameters)
         if image is not None and self.image_input is not None:
             if not image.is_file():
-                return Outcome(label, error="no such file", error_type="FileNotFoundError")
+                what = "not a regular file" if image.exists() else "no such file"
+                return Outcome(label, error=what, error_type="FileNotFoundError")
             inputs[self.image_input] = image
         # JSON on stdout without a folder is the only place left for pictures: they go in as base64.
         inline = self.as_json and self.out is None
@@ -88,7 +96,7 @@ class _Job:
             results = run_locally(self.workflow, inputs, session=self.session, serialize=inline)
             if inline:
                 return Outcome(label, results)
-            files = ResultFiles(self.plan, self.out, stem, self.suffix)
+            files = ResultFiles(self.plan, self.out, stem, self.suffix, self.keep)
             rows = files.rows(results)
             json_file = None if self.out is None else files.write_json(rows)
             return Outcome(label, rows, json_file, files.pictures)
@@ -143,7 +151,9 @@ def run_command(
             except OSError as error:
                 write_error(f"the folder '{out}' cannot be made: {error.strerror or error}")
                 return PROBLEM
-        job = _Job(workflow, plan, session, image_input, parameters, out, as_json, suffix)
+        # Results in the folder of the inputs must not replace them.
+        keep = frozenset(item.resolve() for item in (path, *images) if item is not None)
+        job = _Job(workflow, plan, session, image_input, parameters, out, as_json, suffix, keep)
         stems = file_stems([image or Path(path.stem) for image in images])
         return _report(job, _outcomes(job, images, stems, workers), len(images))
 
@@ -190,7 +200,7 @@ def _report(job: _Job, outcomes: Iterator[Outcome], count: int) -> int:
             if job.as_json:
                 # One by one: results of many images need not fit into memory together.
                 opening = "[\n" if not done and not failed else ",\n"
-                sys.stdout.write(opening + json.dumps(outcome.to_dict(), ensure_ascii=False))
+                sys.stdout.write(opening + output_json(outcome.to_dict()))
             if outcome.error:
                 failed += 1
                 write_error(f"{outcome.label}: {outcome.error}")
@@ -227,7 +237,7 @@ def _shown(value: Any, out: Path | None) -> str:
         return _picture_text(value, out)
     if pictures and isinstance(value, list):
         return f"{len(pictures)} images, the first {_picture_text(pictures[0], out)}"
-    text = json.dumps(value, ensure_ascii=False)
+    text = json_text(value)
     return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 3]}..."
 
 

@@ -122,5 +122,5 @@ def file_stems(images: Sequence[Path]) -> list[str]:
 def _json_or_text(text: str) -> Any:
     try:
         return json.loads(text)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):  # no JSON, or JSON that Python does not read
         return text

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from workflows.cli.main import OK, PROBLEM
-from workflows.cli.terminal import write, write_error
+from workflows.cli.terminal import json_text, output_json, write, write_error
 from workflows.definition_schema import definition_schema
 from workflows.session import Session
 
@@ -14,10 +13,11 @@ from workflows.session import Session
 def schema_command(out: Path | None) -> int:
     """Writes the schema to a file or to stdout; gives the exit code."""
     with Session() as session:
-        text = json.dumps(definition_schema(session), indent=1, ensure_ascii=False)
+        schema = definition_schema(session)
     if out is None:
-        write(text)
+        write(output_json(schema, indent=1))
         return OK
+    text = json_text(schema, indent=1)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text(f"{text}\n", encoding="utf-8")

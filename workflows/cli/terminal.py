@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from typing import Any
 
@@ -38,7 +39,35 @@ def write_error(text: str) -> None:
 
 def write_json(value: Any) -> None:
     """Writes JSON data as a result."""
-    write(json.dumps(value, indent=2, ensure_ascii=False))
+    write(output_json(value, indent=2))
+
+
+def json_text(value: Any, *, indent: int | None = None, ascii_only: bool = False) -> str:
+    """JSON text of JSON data; numbers that JSON does not have (NaN, infinities) become null."""
+    try:
+        return json.dumps(value, indent=indent, ensure_ascii=ascii_only, allow_nan=False)
+    except ValueError:
+        finite = _finite(value)
+        return json.dumps(finite, indent=indent, ensure_ascii=ascii_only, allow_nan=False)
+
+
+def output_json(value: Any, *, indent: int | None = None) -> str:
+    """JSON text that stdout can write whatever its encoding."""
+    return json_text(value, indent=indent, ascii_only=not _writes_unicode())
+
+
+def _writes_unicode() -> bool:
+    return (getattr(sys.stdout, "encoding", None) or "").lower().startswith("utf")
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    return value
 
 
 def problems_text(name: str, problems: list[Problem]) -> str:
@@ -61,7 +90,9 @@ def error_text(name: str, error: WorkflowError) -> str:
     """An error of the engine as text without a traceback."""
     if isinstance(error, WorkflowCompilerError) and error.errors:
         return problems_text(name, list(error.errors))
+    text = f"{name}: {error.public_message}"
     if isinstance(error, StepExecutionError) and error.block_id is not None:
         kind = "" if error.inner_error_type is None else f"{error.inner_error_type}: "
-        return f"{name}: step '{error.block_id}' ({error.block_type}) failed: {kind}{error}"
-    return f"{name}: {error.public_message}"
+        text = f"{name}: step '{error.block_id}' ({error.block_type}) failed: {kind}{error}"
+    # A note says where the step took its values from.
+    return "\n  ".join([text, *getattr(error, "__notes__", [])])

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from pycocotools import mask as coco
 
+from blocks.models.instance_segmentation.v4 import InstanceSegmentationModelBlockV4
 from blocks.models.instance_segmentation.v5 import InstanceSegmentationModelBlockV5
 from execution_engine.block_api import Batch, ImageParentMetadata, WorkflowImageData
+from execution_engine.block_api.digest import digest_block
 from execution_engine.errors import RuntimeInputError, WorkflowSyntaxError
 from inference_models.errors import InvalidMaskDecodeArgument
 from tests.blocks.models.colour_models import (
@@ -96,6 +98,20 @@ class TestVersions1To4:
 
 
 class TestVersion5:
+    def test_fields_are_those_of_version_4(self) -> None:
+        """Names, kinds, defaults and outputs are those of version 4; here the mask fields count."""
+        four, five = InstanceSegmentationModelBlockV4, InstanceSegmentationModelBlockV5
+        one, other = digest_block(four, "core"), digest_block(five, "core")
+        assert (one.fields, one.outputs) == (other.fields, other.outputs)
+        defaults = [
+            {name: field.default for name, field in block.get_manifest().model_fields.items()}
+            for block in (four, five)
+        ]
+        assert defaults[0] == defaults[1]
+        assert set(one.inert_fields) - set(other.inert_fields) == {
+            "mask_decode_mode", "tradeoff_factor",
+        }  # fmt: skip
+
     @pytest.mark.parametrize("family", SEGMENTERS)
     @pytest.mark.parametrize("fields", [{}, {"mask_decode_mode": "accurate"},
                                         {"mask_decode_mode": "accurate", "tradeoff_factor": 0.25},
