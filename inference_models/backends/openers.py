@@ -9,7 +9,10 @@ from inference_models.packages.package import ModelPackage
 
 def built_in_backends() -> dict[str, BackendOpener]:
     """Name to opener of every backend of this package."""
-    return {"onnx": _open_onnx, "torch-script": _open_torchscript}
+    # Imported late: the opener lives beside its family, which builds on this package.
+    from inference_models.families.native.openers import native_backends
+
+    return {"onnx": _open_onnx, "torch-script": _open_torchscript, **native_backends()}
 
 
 def _open_onnx(package: ModelPackage, options: BackendOptions) -> Backend:

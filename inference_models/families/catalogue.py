@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from inference_models.errors import ModelImplementationNotFoundError, nearest_name_hint
 from inference_models.families.descriptor import Family, MaskRule
+from inference_models.families.native.table import NATIVE_FAMILIES
 from inference_models.packages.package import ModelPackage
 from inference_models.packages.tasks import Task
 
@@ -121,6 +122,7 @@ BUILT_IN_FAMILIES: tuple[Family, ...] = (
     *_INSTANCE_SEGMENTERS,
     *_KEYPOINT_DETECTORS,
     *_WHOLE_IMAGE,
+    *NATIVE_FAMILIES,
 )
 
 

@@ -35,6 +35,8 @@ _DETECTION = _PRE_PROCESSING | {
 PARAMETERS_OF_TASK: Mapping[Task, frozenset[str]] = {
     Task.OBJECT_DETECTION: _DETECTION,
     Task.INSTANCE_SEGMENTATION: _DETECTION | {"masks_resolution_factor"},
+    Task.ORIENTED_OBJECT_DETECTION: _PRE_PROCESSING
+    | {"confidence", "max_detections", "class_filter"},
     Task.KEYPOINT_DETECTION: _DETECTION | {"keypoint_confidence"},
     Task.SEMANTIC_SEGMENTATION: _PRE_PROCESSING | {"confidence"},
     Task.CLASSIFICATION: _PRE_PROCESSING,

@@ -21,6 +21,7 @@ from inference_models.families.classification import class_scores
 from inference_models.families.decode import Candidates, DecodeContext, decode_candidates
 from inference_models.families.descriptor import Family, MaskRule
 from inference_models.families.keypoints import KeypointSlots
+from inference_models.families.native.oriented import oriented_detections
 from inference_models.families.request import ClassTable, Request
 from inference_models.families.selection import select_candidates
 from inference_models.families.semantic import SemanticDecoder
@@ -28,7 +29,11 @@ from inference_models.masks import InstanceMasks, MaskGeometry
 from inference_models.masks.resize import masks_from_logits, masks_from_prototypes
 from inference_models.packages.package import ModelPackage
 from inference_models.packages.tasks import Task
-from inference_models.predictions.detections import Detections, InstanceDetections
+from inference_models.predictions.detections import (
+    Detections,
+    InstanceDetections,
+    OrientedDetections,
+)
 from inference_models.predictions.keypoints import KeyPoints
 from inference_models.predictions.whole_image import (
     ClassificationPrediction,
@@ -40,6 +45,7 @@ from inference_models.preprocessing.geometry import ImageTransform
 Prediction: TypeAlias = (
     Detections
     | InstanceDetections
+    | OrientedDetections
     | KeyPoints
     | SemanticSegmentationResult
     | ClassificationPrediction
@@ -78,6 +84,7 @@ class PostProcessor:
         self._tasks: Mapping[Task, Callable[[RawOutputs, ImageTransform, Request], Prediction]] = {
             Task.OBJECT_DETECTION: self._detections,
             Task.INSTANCE_SEGMENTATION: self._instances,
+            Task.ORIENTED_OBJECT_DETECTION: self._oriented,
             Task.KEYPOINT_DETECTION: self._key_points,
             Task.SEMANTIC_SEGMENTATION: self._class_map,
             Task.CLASSIFICATION: self._classification,
@@ -170,6 +177,11 @@ class PostProcessor:
             image_size=transform.original_size,
             class_names=self.classes.names,
         )
+
+    def _oriented(
+        self, raw: RawOutputs, transform: ImageTransform, request: Request
+    ) -> OrientedDetections:
+        return oriented_detections(raw["predictions"], transform, request, self.classes)
 
     def _instances(
         self, raw: RawOutputs, transform: ImageTransform, request: Request

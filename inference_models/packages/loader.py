@@ -41,7 +41,11 @@ TORCHSCRIPT_SUFFIX = ".torchscript"
 WEIGHTS_SUFFIXES = (ONNX_SUFFIX, TORCHSCRIPT_SUFFIX)
 
 # File name of the weights by backend, when the configuration names none.
-_DEFAULT_WEIGHTS = {"onnx": "weights.onnx", "torch-script": "weights.torchscript"}
+_DEFAULT_WEIGHTS = {
+    "onnx": "weights.onnx",
+    "torch-script": "weights.torchscript",
+    "torch": "weights.safetensors",
+}
 # Keys that help to choose between packages of one model; of a package at hand they change nothing.
 _KEYS_OF_NEGOTIATION = (
     "dynamic_batch_size_supported",

@@ -10,6 +10,7 @@ class Task(StrEnum):
 
     OBJECT_DETECTION = "object-detection"
     INSTANCE_SEGMENTATION = "instance-segmentation"
+    ORIENTED_OBJECT_DETECTION = "oriented-object-detection"
     KEYPOINT_DETECTION = "keypoint-detection"
     SEMANTIC_SEGMENTATION = "semantic-segmentation"
     CLASSIFICATION = "classification"

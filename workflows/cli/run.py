@@ -154,7 +154,10 @@ def run_command(
         # Results in the folder of the inputs must not replace them.
         keep = frozenset(item.resolve() for item in (path, *images) if item is not None)
         job = _Job(workflow, plan, session, image_input, parameters, out, as_json, suffix, keep)
-        stems = file_stems([image or Path(path.stem) for image in images])
+        beside = out is not None and (out / f"{path.stem}.json").resolve() == path.resolve()
+        stems = file_stems(
+            [image or Path(path.stem) for image in images], [path.stem] if beside else []
+        )
         return _report(job, _outcomes(job, images, stems, workers), len(images))
 
 

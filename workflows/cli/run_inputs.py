@@ -105,9 +105,11 @@ def find_images(paths: Sequence[Path]) -> list[Path]:
     return images
 
 
-def file_stems(images: Sequence[Path]) -> list[str]:
-    """One name for the files of each image: its name without suffix, numbered when it repeats."""
-    taken: set[str] = set()
+def file_stems(images: Sequence[Path], unwanted: Sequence[str] = ()) -> list[str]:
+    """One name for the files of each image: its name without suffix, numbered when it repeats or
+    is among the `unwanted`.
+    """
+    taken = {name.casefold() for name in unwanted}
     stems = []
     for image in images:
         stem, number = image.stem, 1

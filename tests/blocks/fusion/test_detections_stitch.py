@@ -202,7 +202,8 @@ class TestFilterOverlaps:
         assert len(filter_overlaps(some([[5, 5, 20, 20]] * 3, IMAGE), "none", 0.3)) == 3
 
     @settings(max_examples=60)
-    @given(scored, st.sampled_from([0.1, 0.3, 0.5, 0.9]))
+    # No ratio of the small integer boxes equals these: a tie would hang on the last bit.
+    @given(scored, st.sampled_from([0.1037, 0.3037, 0.5037, 0.9037]))
     def test_nms_like_supervision(self, rows: Any, threshold: float) -> None:
         """With distinct scores the survivors are supervision's."""
         detections = detections_of(rows)
@@ -210,7 +211,7 @@ class TestFilterOverlaps:
         assert ids_of(filter_overlaps(detections, "nms", threshold)) == ids_of(expected)
 
     @settings(max_examples=60)
-    @given(scored, st.sampled_from([0.1, 0.3, 0.5]))
+    @given(scored, st.sampled_from([0.1037, 0.3037, 0.5037]))
     def test_nmm_like_supervision(self, rows: Any, threshold: float) -> None:
         """With distinct scores the joined boxes and confidences are supervision's."""
         detections = detections_of(rows)
