@@ -11,6 +11,7 @@ from execution_engine.compiler.compiler import PlanCache, compile_definition
 from execution_engine.errors import (
     ExecutionEngineNotImplementedError,
     WorkflowEnvironmentConfigurationError,
+    WorkflowError,
 )
 from execution_engine.executor.blocks import close_blocks, create_blocks
 from execution_engine.executor.failures import StepErrorHandler
@@ -20,6 +21,7 @@ from execution_engine.executor.limits import CancellationToken, RunLimits
 from execution_engine.executor.outputs import construct_outputs
 from execution_engine.executor.report import RunReport
 from execution_engine.executor.scheduler import run_concurrently, run_in_order
+from execution_engine.executor.secrets import secrets_of
 from execution_engine.executor.state import RunState
 from execution_engine.executor.step_runner import StepRunner
 from execution_engine.images.codec import ImageCodec
@@ -216,20 +218,29 @@ class ExecutionEngine:
             RunDeadlineExceededError, RunCancelledError: the run was stopped.
             ExecutionEngineRuntimeError: a block broke its contract, or a result does not serialise.
         """
-        profiler = self._profiler
-        if profiler is None:
-            state = self._execute(runtime_parameters, fps, deadline, cancellation, report, None)
-            return self._respond(state, serialize_results, resolve_output_futures)
-        run_id = profiler.start_workflow_run()
-        try:
+        limits = None
+        if deadline is not None or cancellation is not None:
+            limits = RunLimits(deadline, cancellation)
+        state = RunState(self.plan.slots, len(self.plan.axes), limits, report)
+        profiler, run_id = self._profiler, None
+        if profiler is not None:
+            run_id = profiler.start_workflow_run()
             metadata = {"workflow_id": self.workflow_id, "is_preview": _is_preview,
                         "stream_flush_deferred": defer_stream_pipeline_flush}  # fmt: skip
             profiler.notify_event("run_settings", metadata=metadata, run_id=run_id)
-            state = self._execute(runtime_parameters, fps, deadline, cancellation, report, run_id)
+        try:
+            self._execute(state, runtime_parameters, fps, run_id)
             with _phase(profiler, OUTPUTS_CONSTRUCTION, run_id):
-                return self._respond(state, serialize_results, resolve_output_futures)
+                return self._respond(
+                    state, runtime_parameters, serialize_results, resolve_output_futures
+                )
+        except WorkflowError as error:
+            if self.plan.secret_slots and isinstance(runtime_parameters, Mapping):
+                secrets_of(self.plan, state, runtime_parameters).hide_in_error(error)
+            raise
         finally:
-            profiler.end_workflow_run(run_id)
+            if profiler is not None and run_id is not None:
+                profiler.end_workflow_run(run_id)
 
     def flush_stream_pipeline(
         self, runtime_parameters: Mapping[str, Any], serialize_results: bool = False
@@ -264,23 +275,13 @@ class ExecutionEngine:
         self.close()
 
     def _execute(
-        self,
-        given: Mapping[str, Any],
-        fps: float,
-        deadline: float | None,
-        cancellation: CancellationToken | None,
-        report: RunReport | None,
-        run_id: str | None,
-    ) -> RunState:
+        self, state: RunState, given: Mapping[str, Any], fps: float, run_id: str | None
+    ) -> None:
         plan, profiler = self.plan, self._profiler
         if not self._runners and plan.steps:
             raise WorkflowEnvironmentConfigurationError(
                 "This engine is closed; make a new one with ExecutionEngine.init(...)."
             )
-        limits = None
-        if deadline is not None or cancellation is not None:
-            limits = RunLimits(deadline, cancellation)
-        state = RunState(plan.slots, len(plan.axes), limits, report)
         decoding = self._decoding if not fps else self._decoding.with_fps(fps)
         with _phase(profiler, INPUT_ASSEMBLY, run_id):
             assemble_inputs(plan, given, state, decoding)
@@ -295,7 +296,6 @@ class ExecutionEngine:
                 run_in_order(plan.steps, run_step)
             else:
                 run_concurrently(plan.steps, run_step, self._max_concurrent_steps, self._executor)
-        return state
 
     def _step_function(self, state: RunState, run_id: str | None) -> Callable[[int], None]:
         runners, profiler, steps = self._runners, self._profiler, self.plan.steps
@@ -313,11 +313,18 @@ class ExecutionEngine:
         return profiled
 
     def _respond(
-        self, state: RunState, serialize: bool, resolve_futures: bool
+        self, state: RunState, given: Mapping[str, Any], serialize: bool, resolve_futures: bool
     ) -> list[dict[str, Any]]:
         if resolve_futures:
             self._futures.wait(state, self._future_outputs)
-        return construct_outputs(self.plan, state, serialize)
+        rows = construct_outputs(self.plan, state, serialize)
+        if self.plan.secret_slots and (serialize or state.report is not None):
+            secrets = secrets_of(self.plan, state, given)
+            if state.report is not None:
+                state.report.secrets = secrets
+            if serialize:
+                return [secrets.in_data(row) for row in rows]
+        return rows
 
     def _preload(self, dependencies: Sequence[str], parameters: Mapping[str, Any]) -> None:
         unknown = [name for name in dependencies if name not in PRELOADABLE]

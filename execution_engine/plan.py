@@ -183,6 +183,7 @@ class Plan:
         slots: number of values.
         substitutions: parameters checked before a run.
         codecs: kinds and codecs.
+        secret_slots: slots of inputs and outputs that are declared to hold secrets.
     """
 
     definition: Definition
@@ -193,6 +194,7 @@ class Plan:
     slots: int
     substitutions: tuple[SubstitutionPlan, ...]
     codecs: CodecRegistry = field(repr=False)
+    secret_slots: frozenset[int] = frozenset()
 
     def describe(self) -> str:
         """Inputs, steps in order and outputs as text."""

@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from execution_engine.kinds.builtin_codecs import mask_secret
+from execution_engine.kinds.catalogue import SECRET_KIND
 from execution_engine.plan import BATCH, EACH, ONCE, Plan
 from workflows.inspection import Inspection, MissingBlock, StepView
 from workflows.interface import Interface
@@ -53,7 +55,8 @@ def describe_workflow(
         if item.dimensionality > 1:
             text += f", nested {item.dimensionality} deep"
         if item.dimensionality == 0:
-            text += f", default {_literal(item.default)}"
+            hidden = SECRET_KIND.name in item.kinds and item.default is not None
+            text += f", default {_literal(mask_secret(item.default) if hidden else item.default)}"
         lines.append(text)
     if inspection.steps:
         lines += ["", "Steps"]
@@ -88,7 +91,8 @@ def describe_workflow(
 def _in_order(inspection: Inspection) -> list[StepView]:
     """Steps in the order they run; those that no order can be found for come last."""
     order = list(inspection.graph.order)
-    order += [position for position in range(len(inspection.steps)) if position not in set(order)]
+    placed = set(order)
+    order += [position for position in range(len(inspection.steps)) if position not in placed]
     return [inspection.steps[position] for position in order]
 
 

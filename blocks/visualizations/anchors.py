@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, get_args
 
-from blocks.classical_cv.parameters import choice
+from blocks.parameters import choice
 
 if TYPE_CHECKING:
     import supervision as sv

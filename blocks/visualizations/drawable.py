@@ -13,8 +13,12 @@ from numpy.typing import NDArray
 from blocks.kinds.detections import keys
 from blocks.kinds.detections.columns import with_columns
 from blocks.kinds.detections.lineage import image_size_of
-from blocks.kinds.detections.polygons import compact_from_dense, polygon_crop
-from blocks.kinds.detections.rle import compact_from_rles, compact_from_runs
+from blocks.kinds.detections.polygons import (
+    compact_from_crops,
+    compact_from_dense,
+    polygon_crop,
+)
+from blocks.kinds.detections.rle import compact_from_rles
 
 if TYPE_CHECKING:
     import supervision as sv
@@ -100,11 +104,13 @@ def masks_on_image(detections: sv.Detections, image_size: Size) -> CompactMask |
 
 def masks_of_boxes(boxes: NDArray[Any], image_size: Size) -> CompactMask:
     """A mask that fills each box as far as it lies in the image; both ends belong to it."""
-    crops = [
+    placed = [
         polygon_crop([(x0, y0), (x1, y0), (x1, y1), (x0, y1)], image_size)
         for x0, y0, x1, y1 in np.trunc(np.asarray(boxes, np.float64)).tolist()
     ]
-    return compact_from_runs(crops, image_size)
+    return compact_from_crops(
+        [crop for crop, _ in placed], [offset for _, offset in placed], image_size
+    )
 
 
 def with_centres_of_mass(detections: sv.Detections, image_size: Size) -> sv.Detections:

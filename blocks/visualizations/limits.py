@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from blocks.classical_cv.parameters import number, whole_number
+from blocks.parameters import number, whole_number
 
 MOST_PIXELS_ACROSS = 32767
 """Widest line and largest radius that OpenCV draws, px."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from blocks.classical_cv.parameters import choice, whole_number
+from blocks.parameters import choice, whole_number
 from blocks.visualizations.colour_text import NAMED_COLOURS, Bgr, colour_of
 
 if TYPE_CHECKING:

@@ -113,7 +113,7 @@ class _StepTracer:
             reference = max(controls, key=len, default=())
             controlled = bool(reference)
             data = {reference}
-        if not self._controls_fit(controls, data):
+        if not self._controls_fit(data):
             return None
         execution = reference
         if self.spec.output_offset < 0:
@@ -215,7 +215,7 @@ class _StepTracer:
     def _control_lineages(self) -> list[Lineage]:
         return [lineage for gate in self.node.gates if (lineage := self.flows[gate].execution)]
 
-    def _controls_fit(self, controls: list[Lineage], data: set[Lineage]) -> bool:
+    def _controls_fit(self, data: set[Lineage]) -> bool:
         for gate in self.node.gates:
             lineage = self.flows[gate].execution
             if any(lineage == candidate[: len(lineage)] for candidate in data):

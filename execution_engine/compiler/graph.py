@@ -1,15 +1,15 @@
-"""Follows the references of a definition: names, targets, kinds, control edges, order. Depths come
-later.
+"""Follows the references of a definition: names, targets, kinds, control edges. Their order is
+found in `ordering`; depths come later.
 """
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 
+from execution_engine.compiler.ordering import report_cycles, topological_order
 from execution_engine.compiler.steps import ParsedStep, StepReference
 from execution_engine.compiler.validation_messages import reference_hint
 from execution_engine.definition.model import Definition, InputDeclaration, OutputDeclaration
@@ -96,7 +96,10 @@ def build_graph(definition: Definition, steps: list[ParsedStep], problems: Probl
             nodes[target].gates.append(position)
     outputs = _follow_outputs(definition, inputs, positions, nodes, problems)
     graph = Graph(inputs, nodes, [], outputs, positions)
-    graph.order = _topological_order(graph, problems)
+    before = [graph.predecessors(position) for position in range(len(nodes))]
+    graph.order = topological_order(before)
+    if len(graph.order) < len(nodes):
+        report_cycles(steps, before, set(graph.order), problems)
     return graph
 
 
@@ -377,59 +380,3 @@ def _follow_outputs(
         elif reference is not None:
             followed.append((output, reference))
     return followed
-
-
-def _topological_order(graph: Graph, problems: ProblemList) -> list[int]:
-    """Positions in an order in which every step follows its predecessors; definition order breaks
-    ties.
-    """
-    waiting = [graph.predecessors(position) for position in range(len(graph.nodes))]
-    followers: list[list[int]] = [[] for _ in graph.nodes]
-    for position, before in enumerate(waiting):
-        for earlier in before:
-            followers[earlier].append(position)
-    missing = [len(before) for before in waiting]
-    ready = [position for position, count in enumerate(missing) if count == 0]
-    order: list[int] = []
-    while ready:
-        position = heapq.heappop(ready)
-        order.append(position)
-        for follower in followers[position]:
-            missing[follower] -= 1
-            if missing[follower] == 0:
-                heapq.heappush(ready, follower)
-    if len(order) < len(graph.nodes):
-        _report_cycles(graph, waiting, set(order), problems)
-    return order
-
-
-def _report_cycles(
-    graph: Graph, predecessors: list[set[int]], sorted_out: set[int], problems: ProblemList
-) -> None:
-    """One problem for each cycle found by walking backwards from the steps that could not be
-    ordered.
-    """
-    seen = set(sorted_out)
-    for start in range(len(graph.nodes)):
-        if start in seen:
-            continue
-        path: list[int] = []
-        current = start
-        while current not in seen and current not in path:
-            path.append(current)
-            current = min(p for p in predecessors[current] if p not in sorted_out)
-        seen.update(path)
-        if current not in path:
-            continue
-        cycle = path[path.index(current) :][::-1]
-        names = [graph.nodes[position].step.name for position in cycle]
-        first = graph.nodes[min(cycle)].step
-        problems.add(
-            ExecutionGraphStructureError,
-            "cycle",
-            f"Steps depend on each other in a circle: {' -> '.join([*names, names[0]])}.",
-            first.declaration.where,
-            hint="remove one of these references",
-            block_id=first.name,
-            block_type=first.declaration.type,
-        )

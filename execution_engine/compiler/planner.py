@@ -19,6 +19,7 @@ from execution_engine.definition.references import (
     INPUT,
     unescape,
 )
+from execution_engine.kinds.catalogue import SECRET_KIND
 from execution_engine.kinds.codec import CodecRegistry
 from execution_engine.plan import (
     BATCH,
@@ -94,7 +95,18 @@ class _Planner:
             self.slots,
             tuple(self.substitutions),
             self.codecs,
+            self._secret_slots(),
         )
+
+    def _secret_slots(self) -> frozenset[int]:
+        inputs = self.graph.inputs.items()
+        found = {self.input_slots[name] for name, item in inputs if SECRET_KIND.name in item.kinds}
+        for slots, node in zip(self.output_slots, self.graph.nodes, strict=True):
+            offered = node.step.outputs or {}
+            found.update(
+                slot for name, slot in slots.items() if SECRET_KIND.name in offered[name].kinds
+            )
+        return frozenset(found)
 
     def _slot(self) -> int:
         self.slots += 1

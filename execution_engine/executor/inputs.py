@@ -31,6 +31,11 @@ def assemble_inputs(
     Raises:
         RuntimeInputError: a batch input is missing, sizes disagree, or a value does not decode.
     """
+    if not isinstance(given, Mapping):
+        raise RuntimeInputError(
+            f"The inputs of a run are an object of values by name, got {describe(given)}.",
+            context=_ASSEMBLY,
+        )
     size = _batch_size(plan, given)
     for item in plan.inputs:
         if item.declaration.is_parameter:

@@ -42,8 +42,8 @@ class RunLimits:
     __slots__ = ("_cancellation", "_deadline", "_end")
 
     def __init__(self, deadline: float | None, cancellation: CancellationToken | None) -> None:
-        if deadline is not None and deadline <= 0:
-            raise ValueError(f"a deadline is a positive number of seconds, got {deadline}")
+        if deadline is not None and not (isinstance(deadline, (int, float)) and deadline > 0):
+            raise ValueError(f"a deadline is a positive number of seconds, got {deadline!r}")
         self._deadline = deadline
         self._end = None if deadline is None else time.monotonic() + deadline
         self._cancellation = cancellation

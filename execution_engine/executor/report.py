@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from execution_engine.executor.secrets import Secrets
 
 SkipReason = Literal["gate closed", "input empty", "no elements"]
 
@@ -32,10 +35,12 @@ class RunReport:
     Attributes:
         calls: number of calls of each step's `run`.
         skipped: steps (or elements of steps) that did not run, with the reason.
+        secrets: what to star in texts made of the results; None when the workflow has no secrets.
     """
 
     calls: dict[str, int] = field(default_factory=dict)
     skipped: list[SkippedStep] = field(default_factory=list)
+    secrets: Secrets | None = field(default=None, repr=False)
 
     @property
     def skipped_steps(self) -> list[str]:

@@ -118,8 +118,7 @@ class WorkflowImageData:
 
     @property
     def parent_metadata(self) -> ImageParentMetadata:
-        """The direct parent; its origin is this image's own size at (0, 0) when it has no parent.
-        """
+        """The direct parent; this image's own size at (0, 0) is its origin when there is none."""
         self._parent = self._with_origin(self._parent)
         return self._parent
 

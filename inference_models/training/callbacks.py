@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from pytorch_lightning import Callback, LightningModule, Trainer
@@ -14,7 +15,13 @@ _LOGGER = logging.getLogger("weftlens.training")
 
 
 class Progress(Callback):
-    """Logs a line every few steps and saves every few minutes."""
+    """Logs a line every few steps and saves every few minutes.
+
+    Args:
+        every: steps between lines.
+        checkpoint: the file that is replaced each time and at the end.
+        save_every_s: seconds between checkpoints.
+    """
 
     def __init__(self, every: int, checkpoint: Path, save_every_s: float) -> None:
         self.every = every
@@ -55,3 +62,39 @@ def save_checkpoint(trainer: Trainer, path: Path) -> None:
     part = path.with_suffix(".part")
     trainer.save_checkpoint(part)
     part.replace(path)
+
+
+class KeepBest(Callback):
+    """Scores the averaged weights now and then and keeps the best checkpoint.
+
+    The best score is part of every checkpoint, so a resumed training does not replace a better file
+    by a worse one.
+
+    Args:
+        score: gives the score of a training, higher is better; called with the averaged weights in
+            the network and the network in evaluation mode.
+        checkpoint: the file of the best one.
+        every: epochs between scores; the last epoch is always scored.
+    """
+
+    def __init__(
+        self, score: Callable[[DetectorTraining], float], checkpoint: Path, every: int
+    ) -> None:
+        self.score = score
+        self.checkpoint = checkpoint
+        self.every = every
+
+    def on_train_epoch_end(self, trainer: Trainer, module: LightningModule) -> None:
+        assert isinstance(module, DetectorTraining)
+        done = trainer.current_epoch + 1
+        if done % self.every and done != trainer.max_epochs:
+            return
+        with module.average.applied_to(module.network):
+            module.network.eval()
+            found = self.score(module)
+            module.network.train()
+        better = module.best_score is None or found > module.best_score
+        _LOGGER.info("epoch %d score %.4f best %s", done, found, module.best_score)
+        if better:
+            module.best_score = found
+            save_checkpoint(trainer, self.checkpoint)

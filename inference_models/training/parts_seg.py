@@ -20,17 +20,18 @@ from pytorch_lightning import Trainer, seed_everything
 
 from inference_models.families.native.config import DetectorConfig
 from inference_models.families.native.export import ExportDescription
-from inference_models.training.callbacks import Progress
+from inference_models.training.callbacks import KeepBest, Progress
 from inference_models.training.detector_training import DetectorTraining, Recipe
 from inference_models.training.evaluation import evaluate_scenes
 from inference_models.training.packaging import read_checkpoint, write_trained_package
-from inference_models.training.scene_data import HELD_OUT_START, SceneData
+from inference_models.training.scene_data import HELD_OUT_START, SceneData, scene_image
 from inference_models.training.scenes import PART_CLASSES, PartScenes
 from inference_models.training.scenes.backgrounds import read_photographs
 
 MODEL_ID = "parts-seg/1"
 SEED = 20261130
 LAST = "last.ckpt"
+BEST = "best.ckpt"
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespace:
@@ -48,6 +49,7 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespac
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--evaluate", type=int, default=200, help="held-out scenes of the score")
+    parser.add_argument("--watch", type=int, default=40, help="scenes that tell the best weights")
     parser.add_argument("--export-size", type=int, default=384, help="px of the package's input")
     parser.add_argument("--confidence", type=float, default=0.4, help="recommended threshold")
     parser.add_argument("--precision", default="bf16-mixed", choices=["bf16-mixed", "32-true"])
@@ -87,6 +89,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         source, mosaic_source, options.scenes, options.batch, SEED, 0.15, options.workers
     )
     checkpoint = options.out / LAST
+    watched = range(HELD_OUT_START // 2, HELD_OUT_START // 2 + options.watch)
+
+    def score(training: DetectorTraining) -> float:
+        return evaluate_scenes(training.network.deploy(), source, watched)["segm_map"]
+
     trainer = Trainer(
         max_epochs=options.epochs,
         accelerator="cpu",
@@ -98,11 +105,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         enable_progress_bar=False,
         enable_model_summary=False,
         num_sanity_val_steps=0,
-        callbacks=[Progress(20, checkpoint, 180.0)],
+        callbacks=[Progress(20, checkpoint, 180.0), KeepBest(score, options.out / BEST, 5)],
     )
     resumed = checkpoint if checkpoint.is_file() else None
     trainer.fit(module, data, ckpt_path=resumed)
-    export_package(checkpoint, options)
+    best = options.out / BEST
+    export_package(best if best.is_file() else checkpoint, options)
     return 0
 
 
@@ -126,7 +134,10 @@ def export_package(checkpoint: Path, options: argparse.Namespace) -> None:
         f"{side} px, one-to-one branch, averaged weights. They say how well the scenes were "
         "learned, not how well other photographs are read.",
     )
-    write_trained_package(trained, options.out / MODEL_ID, description, scores, about)
+    samples = torch.stack([scene_image(source.scene(HELD_OUT_START + i)) for i in range(4)])
+    write_trained_package(
+        trained, options.out / MODEL_ID, description, scores, about, (samples / 255).numpy()
+    )
 
 
 if __name__ == "__main__":

@@ -199,6 +199,9 @@ class SceneData(LightningDataModule):
         self.sampler.mosaic = 0.0
 
     def train_dataloader(self) -> DataLoader[Any]:
+        # A forked process would inherit thread pools of OpenCV and OpenMP without their threads and
+        # could wait for them forever.
+        context = "spawn" if self.workers else None
         return DataLoader(
             self.dataset,
             batch_size=self.batch_size,
@@ -208,6 +211,7 @@ class SceneData(LightningDataModule):
             drop_last=True,
             worker_init_fn=_use_one_thread if self.workers else None,
             persistent_workers=self.workers > 0,
+            multiprocessing_context=context,
         )
 
 

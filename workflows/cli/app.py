@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from workflows.cli.main import OK, PROBLEM
+from workflows.cli.exit_codes import OK, PROBLEM
 
 _WorkflowArgument = Annotated[
     Path, typer.Argument(metavar="WORKFLOW", help="JSON file of a workflow.")

@@ -10,7 +10,7 @@ from rich.table import Table
 from blocks.index import block_schema
 from execution_engine.block_api.spec import BlockSpec, FieldSpec
 from execution_engine.registry.registry import BlockRegistry
-from workflows.cli.main import OK, PROBLEM
+from workflows.cli.exit_codes import OK, PROBLEM
 from workflows.cli.terminal import output_console, write, write_error, write_json
 from workflows.session import Session
 

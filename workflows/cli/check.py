@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from execution_engine.errors import Problem, WorkflowCompilerError
-from workflows.cli.main import OK, PROBLEM
+from workflows.cli.exit_codes import OK, PROBLEM
 from workflows.cli.terminal import problems_text, write, write_json
 from workflows.session import Session
 from workflows.workflow import Workflow

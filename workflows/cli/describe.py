@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from workflows.cli.main import OK, PROBLEM, USAGE
+from workflows.cli.exit_codes import OK, PROBLEM, USAGE
 from workflows.cli.terminal import write, write_error
 from workflows.session import Session
 from workflows.workflow import DrawingFormat, Workflow

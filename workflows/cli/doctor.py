@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from typing import Literal
 
-from workflows.cli.main import OK, PROBLEM
+from workflows.cli.exit_codes import OK, PROBLEM
 from workflows.cli.ownership import (
     DISTRIBUTION,
     MENDING,

@@ -7,9 +7,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from workflows.cli.exit_codes import PROBLEM
 from workflows.cli.ownership import foreign_packages
-
-OK, PROBLEM, USAGE = 0, 1, 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -17,10 +17,10 @@ from execution_engine.plan import SINGLE, OutputPlan, Plan
 from workflows.cli.terminal import json_text
 
 _NOT_IN_NAMES = re.compile(r"[^\w\-. ]")
-# In bytes of UTF-8: what file systems take for the whole name, and what is left for its end.
+_LONGEST_OUTPUT_NAME = 100
+# In bytes of UTF-8: what file systems take for a whole name, and what its end needs.
 _LONGEST_NAME = 255
 _ROOM_FOR_END = 12
-_SHORTEST_OUTPUT_NAME = 24
 PICTURE_FIELDS = frozenset({"type", "value", "width", "height"})
 _JPEG_QUALITY = 95
 
@@ -145,10 +145,9 @@ class ResultFiles:
         return {**described, "value": path.name}
 
     def _output_name(self, names: tuple[str, ...]) -> str:
-        plain = ".".join(_NOT_IN_NAMES.sub("_", name) for name in names)
+        plain = ".".join(_NOT_IN_NAMES.sub("_", name) for name in names)[:_LONGEST_OUTPUT_NAME]
         room = _LONGEST_NAME - _ROOM_FOR_END - len(self._stem.encode("utf-8", "surrogateescape"))
-        cut = plain.encode("utf-8", "replace")[: max(room, _SHORTEST_OUTPUT_NAME)]
-        return cut.decode("utf-8", "ignore")
+        return plain.encode("utf-8", "replace")[: max(room, 1)].decode("utf-8", "ignore")
 
     def _free_path(self, name: str, suffix: str) -> Path:
         """A path in the folder that neither this run wrote nor must be kept."""

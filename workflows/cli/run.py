@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from execution_engine.errors import RuntimeInputError, WorkflowError
+from execution_engine.executor.report import RunReport
 from execution_engine.plan import Plan
-from workflows.cli.main import OK, PROBLEM, USAGE
+from workflows.cli.exit_codes import OK, PROBLEM, USAGE
 from workflows.cli.result_files import PICTURE_FIELDS, ResultFiles
 from workflows.cli.run_inputs import (
     UsageError,
@@ -93,11 +94,16 @@ class _Job:
         # JSON on stdout without a folder is the only place left for pictures: they go in as base64.
         inline = self.as_json and self.out is None
         try:
-            results = run_locally(self.workflow, inputs, session=self.session, serialize=inline)
+            report = RunReport()
+            results = run_locally(
+                self.workflow, inputs, session=self.session, serialize=inline, report=report
+            )
             if inline:
                 return Outcome(label, results)
             files = ResultFiles(self.plan, self.out, stem, self.suffix, self.keep)
             rows = files.rows(results)
+            if report.secrets is not None:
+                rows = report.secrets.in_data(rows)
             json_file = None if self.out is None else files.write_json(rows)
             return Outcome(label, rows, json_file, files.pictures)
         except WorkflowError as error:

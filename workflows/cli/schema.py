@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from workflows.cli.main import OK, PROBLEM
+from workflows.cli.exit_codes import OK, PROBLEM
 from workflows.cli.terminal import json_text, output_json, write, write_error
 from workflows.definition_schema import definition_schema
 from workflows.session import Session

@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field, NonNegativeFloat
 
 from blocks.classical_cv.contour_measurement.family import draw_measures, measure_contours
 from blocks.classical_cv.image_manifest import ImageInputManifest
-from blocks.classical_cv.parameters import whole_number
+from blocks.parameters import whole_number
 from execution_engine.block_api import (
     BlockResult,
     OutputDefinition,

@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 
 from blocks.classical_cv.channels import to_bgr, to_gray
-from blocks.classical_cv.parameters import whole_number
+from blocks.parameters import whole_number
 
 CONTOUR_COLOR_BGR = (255, 0, 255)
 FILLED = -1

@@ -9,7 +9,7 @@ import cv2
 import numpy as np
 
 from blocks.classical_cv.contrast_equalization.clahe import equalize_adaptively
-from blocks.classical_cv.parameters import choice
+from blocks.parameters import choice
 
 LOW_PERCENTILE = 2
 HIGH_PERCENTILE = 98

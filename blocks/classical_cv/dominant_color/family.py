@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from blocks.classical_cv.channels import to_bgr
-from blocks.classical_cv.parameters import whole_number
+from blocks.parameters import whole_number
 
 MAX_CLUSTERS = 10
 MAX_ITERATIONS = 500

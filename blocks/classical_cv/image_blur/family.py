@@ -5,7 +5,7 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from blocks.classical_cv.parameters import choice, odd_number, whole_number
+from blocks.parameters import choice, odd_number, whole_number
 
 # Spread of the bilateral filter in gray levels and in px.
 BILATERAL_SIGMA_COLOR = 75

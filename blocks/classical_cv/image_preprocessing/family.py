@@ -5,7 +5,7 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from blocks.classical_cv.parameters import choice, whole_number
+from blocks.parameters import choice, whole_number
 
 # Sizes that are whole up to rounding noise of sine and cosine must not lose a pixel.
 _SIZE_SLACK = 1e-6

@@ -7,7 +7,7 @@ import numpy as np
 from pydantic import Field
 
 from blocks.classical_cv.image_manifest import ImageInputManifest
-from blocks.classical_cv.parameters import choice, whole_number
+from blocks.parameters import choice, whole_number
 from execution_engine.block_api import OutputDefinition, Selector
 from execution_engine.kinds.catalogue import IMAGE_KIND, INTEGER_KIND
 

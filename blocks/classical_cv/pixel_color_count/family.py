@@ -9,7 +9,7 @@ import cv2
 import numpy as np
 
 from blocks.classical_cv.channels import to_bgr
-from blocks.classical_cv.parameters import whole_number
+from blocks.parameters import whole_number
 
 NAMED_COLORS_RGB = {
     "black": (0, 0, 0),

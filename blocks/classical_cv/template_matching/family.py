@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 
 from blocks.classical_cv.channels import to_gray
-from blocks.classical_cv.parameters import number
+from blocks.parameters import number
 
 SCORE_DIGITS = 5
 

@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 
 from blocks.classical_cv.channels import to_gray
-from blocks.classical_cv.parameters import choice, whole_number
+from blocks.parameters import choice, whole_number
 
 ADAPTIVE_BLOCK_SIZE = 11
 ADAPTIVE_OFFSET = 2

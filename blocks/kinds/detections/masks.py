@@ -57,10 +57,9 @@ def instance_masks(
 
 
 def _on_image(rles: Sequence[Any], size: tuple[int, int] | None) -> InstanceMasks:
-    from inference_models.masks import InstanceMasks, decode_rle
+    from inference_models.masks import decode_rle_on_any_grid
 
-    grids = [_grid_of(row, rle) for row, rle in enumerate(rles)]
-    kinds = sorted(set(grids))
+    kinds = sorted({_grid_of(row, rle) for row, rle in enumerate(rles)})
     if size is None:
         if len(kinds) > 1:
             raise ValueError(
@@ -68,11 +67,7 @@ def _on_image(rles: Sequence[Any], size: tuple[int, int] | None) -> InstanceMask
                 f"detections do not carry `{keys.IMAGE_DIMENSIONS}`"
             )
         size = kinds[0]
-    if len(kinds) == 1:
-        return decode_rle(rles, size).on_image_grid()
-    rows = [[row for row, grid in enumerate(grids) if grid == kind] for kind in kinds]
-    parts = [decode_rle([rles[row] for row in group], size).on_image_grid() for group in rows]
-    return InstanceMasks.concat(parts).select(np.argsort(np.concatenate(rows)))
+    return decode_rle_on_any_grid(rles, size).on_image_grid()
 
 
 def _grid_of(row: int, rle: Any) -> tuple[int, int]:

@@ -1,4 +1,6 @@
-"""Between masks and polygons, on the crop of each mask. Knows nothing of predictions."""
+"""Polygons of masks, and `sv.CompactMask` of polygons, crops and dense masks. Knows nothing of
+predictions.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,6 @@ from typing import TYPE_CHECKING
 import cv2
 import numpy as np
 from numpy.typing import NDArray
-
-from blocks.kinds.detections.rle import Runs, compact_from_runs, crop_runs, runs_of_crop
 
 if TYPE_CHECKING:
     from supervision import CompactMask
@@ -73,21 +73,44 @@ def support(mask: NDArray[np.bool_]) -> tuple[int, int, int, int]:
 
 def compact_from_dense(masks: NDArray[np.bool_]) -> CompactMask:
     """`sv.CompactMask` of (n, h, w) masks, each cut to its support; no pixel is lost."""
-    crops = []
-    for mask in masks:
-        x, y, width, height = support(mask)
-        if width == 0:
-            crops.append(_EMPTY)
-        else:
-            crop = np.asarray(mask[y : y + height, x : x + width], bool)
-            crops.append((runs_of_crop(crop), (height, width), (x, y)))
-    return compact_from_runs(crops, (masks.shape[1], masks.shape[2]))
+    if not len(masks):
+        return compact_from_crops([], [], (masks.shape[1], masks.shape[2]))
+    from inference_models.masks import InstanceMasks
+    from inference_models.predictions.supervision_bridge import compact_mask
+
+    return compact_mask(InstanceMasks.from_dense(masks))
+
+
+def compact_from_crops(
+    crops: Sequence[NDArray[np.generic]],
+    offsets: Sequence[tuple[int, int]],
+    image_size: tuple[int, int],
+) -> CompactMask:
+    """`sv.CompactMask` of n crops, each cut to its support; what lies outside the image is cut off.
+
+    Args:
+        crops: masks (h, w) of any type, set where not zero; (0, 0) for one without pixels.
+        offsets: (x, y) of each crop's corner in the image.
+        image_size: (height, width) of the image, px.
+    """
+    size = (int(image_size[0]), int(image_size[1]))
+    if not crops:
+        from supervision import CompactMask
+
+        # An image without pixels can have no masks, but no mask lies in any image.
+        return CompactMask([], np.empty((0, 2), np.int32), np.empty((0, 2), np.int32), size)
+    from inference_models.masks import InstanceMasks
+    from inference_models.predictions.supervision_bridge import compact_mask
+
+    return compact_mask(InstanceMasks.from_crops(crops, np.array(offsets), size))
 
 
 def polygon_crop(
     polygon: Sequence[Sequence[float]] | NDArray[np.float64], image_size: tuple[int, int]
-) -> tuple[Runs, tuple[int, int], tuple[int, int]]:
-    """The filled polygon as a crop (runs, (height, width), (x, y)); what lies outside is cut off.
+) -> tuple[NDArray[np.uint8], tuple[int, int]]:
+    """The filled polygon as a crop (h, w) of 0 and 1, and its corner (x, y) in the image.
+
+    What lies outside the image is cut off; a polygon wholly outside gives a crop of (0, 0).
 
     Args:
         polygon: (k, 2) points (x, y) px, rounded to whole pixels, border included.
@@ -104,15 +127,7 @@ def polygon_crop(
     x0, y0 = np.maximum(points.min(axis=0), 0).tolist()
     x1, y1 = np.minimum(points.max(axis=0), (width - 1, height - 1)).tolist()
     if x1 < x0 or y1 < y0:
-        return _EMPTY
+        return np.zeros((0, 0), np.uint8), (0, 0)
     canvas = np.zeros((y1 - y0 + 1, x1 - x0 + 1), np.uint8)
     cv2.fillPoly(canvas, [points - np.array([x0, y0], np.int32)], 1)
-    runs, shape, (dx, dy) = crop_runs(runs_of_crop(canvas.view(np.bool_)), canvas.shape)
-    return runs, shape, (x0 + dx, y0 + dy)
-
-
-_EMPTY: tuple[Runs, tuple[int, int], tuple[int, int]] = (
-    (np.zeros(0, np.int64), np.zeros(0, np.int64)),
-    (1, 1),
-    (0, 0),
-)
+    return canvas, (x0, y0)

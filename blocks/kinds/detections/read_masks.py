@@ -7,10 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from blocks.kinds.detections.polygons import polygon_crop
+from blocks.kinds.detections.polygons import compact_from_crops, polygon_crop
 from blocks.kinds.detections.rle import (
     compact_from_rles,
-    compact_from_runs,
     plain_rle,
     require_grid,
     rles_from_compact,
@@ -42,7 +41,7 @@ def read_masks(
             needed and no row has one.
     """
     if not rows:
-        mask = None if mask_columns == "none" or size is None else compact_from_runs([], size)
+        mask = None if mask_columns == "none" or size is None else compact_from_crops([], [], size)
         return mask, np.empty(0, dtype=object) if mask_columns == "rle" else None
     rles = [_rle_of(row) for row in rows]
     has_points = any("points" in row for row in rows)
@@ -84,18 +83,24 @@ def _mask(
             raise ValueError(f"`{name}.predictions`: {error}") from error
     from supervision import CompactMask
 
-    parts = []
+    from_rle, crops, offsets = [], [], []
     for index, (row, rle) in enumerate(zip(rows, rles, strict=True)):
         try:
             if rle is not None:
-                parts.append(compact_from_rles([rle], size))
+                from_rle.append(compact_from_rles([rle], size))
             else:
-                parts.append(compact_from_runs([_polygon_crop(row, size)], size))
+                crop, offset = _polygon_crop(row, size)
+                crops.append(crop)
+                offsets.append(offset)
         except (ValueError, TypeError, KeyError) as error:
             raise ValueError(
                 f"`{name}.predictions[{index}]` has a mask that cannot be read: {error!r}"
             ) from error
-    return CompactMask.merge(parts)
+    drawn = compact_from_crops(crops, offsets, size)
+    if not from_rle:
+        return drawn
+    place = np.argsort([rle is None for rle in rles], kind="stable")
+    return CompactMask.merge([*from_rle, drawn])[np.argsort(place)]
 
 
 def _rle_of(row: Row) -> Mapping[str, Any] | None:
@@ -114,9 +119,9 @@ def _size_of(rle: Mapping[str, Any]) -> tuple[int, int]:
         return 0, 0
 
 
-def _polygon_crop(row: Row, size: tuple[int, int]) -> Any:
+def _polygon_crop(row: Row, size: tuple[int, int]) -> tuple[np.ndarray, tuple[int, int]]:
     points = row.get("points") or []
     if len(points) < 3:
         # The box stays; its mask has no pixels.
-        return (np.zeros(0, np.int64), np.zeros(0, np.int64)), (1, 1), (0, 0)
+        return np.zeros((0, 0), np.uint8), (0, 0)
     return polygon_crop([(point["x"], point["y"]) for point in points], size)

@@ -9,14 +9,8 @@ import numpy as np
 
 from blocks.kinds.detections import keys
 from blocks.kinds.detections.lineage import image_size_of, keep_image_level
-from blocks.kinds.detections.polygons import compact_from_dense
-from blocks.kinds.detections.rle import (
-    compact_from_rles,
-    compact_from_runs,
-    crop_runs,
-    rles_from_compact,
-    runs_of_crop,
-)
+from blocks.kinds.detections.polygons import compact_from_crops, compact_from_dense
+from blocks.kinds.detections.rle import compact_from_rles, rles_from_compact
 from blocks.transformations.perspective_correction.quadrilateral import Rectification
 
 if TYPE_CHECKING:
@@ -166,7 +160,7 @@ def _column_of(entries: list[Any]) -> np.ndarray:
 def _warp_masks(masks: sv.CompactMask, to: Rectification) -> sv.CompactMask:
     """Each mask on the canvas of the rectangle; a pixel belongs to it whose origin does."""
     width, height = to.size_wh
-    crops = []
+    crops, offsets = [], []
     for row, (x, y) in enumerate(masks.offsets.tolist()):
         crop = masks.crop(row)
         left, top, right, bottom = _reach(crop.shape, x, y, to)
@@ -180,10 +174,9 @@ def _warp_masks(masks: sv.CompactMask, to: Rectification) -> sv.CompactMask:
                 (right - left, bottom - top),
                 flags=cv2.INTER_NEAREST,
             ).astype(bool)
-        runs, shape, (inner_x, inner_y) = crop_runs(runs_of_crop(part), part.shape)
-        offset = (inner_x + left, inner_y + top) if part.any() else (0, 0)
-        crops.append((runs, shape, offset))
-    return compact_from_runs(crops, (height, width))
+        crops.append(part)
+        offsets.append((left, top))
+    return compact_from_crops(crops, offsets, (height, width))
 
 
 def _reach(

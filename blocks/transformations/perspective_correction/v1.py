@@ -9,7 +9,7 @@ import cv2
 import numpy as np
 from pydantic import AliasChoices, ConfigDict, Field
 
-from blocks.classical_cv.parameters import whole_number
+from blocks.parameters import whole_number
 from blocks.transformations.perspective_correction.predictions import correct_predictions
 from blocks.transformations.perspective_correction.quadrilateral import (
     is_polygon,

@@ -9,8 +9,8 @@ import cv2
 import numpy as np
 
 from blocks.classical_cv.channels import to_bgr
-from blocks.classical_cv.parameters import number, whole_number
 from blocks.classical_cv.sift.family import detect_features
+from blocks.parameters import number, whole_number
 
 DEFAULT_REPROJECTION_ERROR = 3.0
 DEFAULT_MATCHES_A_FEATURE = 2

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from blocks.classical_cv.parameters import choice, number
+from blocks.parameters import choice, number
 from blocks.visualizations.limits import fraction
 from blocks.visualizations.manifest import Fraction, Number, VisualizationManifest, describe
 from blocks.visualizations.visualization_block import VisualizationBlock, colour_copy, drawn

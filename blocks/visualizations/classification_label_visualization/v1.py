@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import Field
 
-from blocks.classical_cv.parameters import choice
+from blocks.parameters import choice
 from blocks.visualizations.anchors import BoxAnchor
 from blocks.visualizations.colour_text import Bgr, colour_of
 from blocks.visualizations.limits import line_thickness

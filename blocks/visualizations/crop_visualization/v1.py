@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from blocks.classical_cv.parameters import number
 from blocks.kinds.detections.rle import MOST_PIXELS
+from blocks.parameters import number
 from blocks.visualizations.anchors import position_of
 from blocks.visualizations.limits import line_thickness
 from blocks.visualizations.manifest import (

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from blocks.classical_cv.parameters import whole_number
+from blocks.parameters import whole_number
 from blocks.visualizations.limits import line_thickness
 from blocks.visualizations.manifest import (
     ColouredDetectionsManifest,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from blocks.classical_cv.parameters import choice, whole_number
+from blocks.parameters import choice, whole_number
 from blocks.visualizations.anchors import Anchor, position_of
 from blocks.visualizations.drawable import FARTHEST
 from blocks.visualizations.manifest import (

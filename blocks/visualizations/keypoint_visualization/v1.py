@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from blocks.classical_cv.parameters import choice
+from blocks.parameters import choice
 from blocks.visualizations.colour_text import colour_of
 from blocks.visualizations.drawable import drawable
 from blocks.visualizations.keypoint_visualization.joints import (

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from blocks.classical_cv.parameters import choice
 from blocks.kinds.detections import keys
+from blocks.parameters import choice
 
 if TYPE_CHECKING:
     import supervision as sv

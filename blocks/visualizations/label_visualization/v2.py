@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from blocks.classical_cv.parameters import choice
+from blocks.parameters import choice
 from blocks.visualizations.label_visualization.family import (
     LONG_DESCRIPTION,
     NAME,

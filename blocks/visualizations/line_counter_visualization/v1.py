@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from blocks.classical_cv.parameters import whole_number
+from blocks.parameters import whole_number
 from blocks.visualizations.colour_text import NAMED_COLOURS, colour_of
 from blocks.visualizations.limits import fraction, line_thickness
 from blocks.visualizations.limits import text_scale as scale_of_text

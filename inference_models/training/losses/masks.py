@@ -84,10 +84,11 @@ def semantic_loss(logits: Tensor, masks: Tensor, labels: Tensor, present: Tensor
     """
     batch, classes, height, width = logits.shape
     wanted = logits.new_zeros((batch, classes, height, width))
-    pooled = functional.adaptive_max_pool2d(masks.to(logits.dtype) / 255, (height, width))
-    pooled = pooled * present[..., None, None]
-    where = labels[..., None, None].expand_as(pooled)
-    wanted = wanted.scatter_reduce(1, where, pooled, "amax")
+    if masks.shape[1]:
+        pooled = functional.adaptive_max_pool2d(masks.to(logits.dtype) / 255, (height, width))
+        pooled = pooled * present[..., None, None]
+        where = labels[..., None, None].expand_as(pooled)
+        wanted = wanted.scatter_reduce(1, where, pooled, "amax")
     entropy = functional.binary_cross_entropy_with_logits(logits, wanted)
     chance = logits.sigmoid()
     shared = (chance * wanted).sum((2, 3))

@@ -126,15 +126,16 @@ class TestDeterminism:
         assert equal_weights(again.network, whole[0].network)
 
 
-class TestResume:
-    @pytest.fixture(scope="class")
-    def checkpoint(self, tmp_path_factory: pytest.TempPathFactory) -> Path:
-        """The same training stopped after two of four epochs."""
-        path = tmp_path_factory.mktemp("training") / "last.ckpt"
-        module, _ = train(stop_after=2, checkpoint=path)
-        assert module.global_step == 4
-        return path
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same training stopped after two of four epochs."""
+    path = tmp_path_factory.mktemp("training") / "last.ckpt"
+    module, _ = train(stop_after=2, checkpoint=path)
+    assert module.global_step == 4
+    return path
 
+
+class TestResume:
     def test_goes_on_as_if_not_stopped(
         self, checkpoint: Path, whole: tuple[DetectorTraining, Recorder]
     ) -> None:

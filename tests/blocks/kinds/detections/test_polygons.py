@@ -8,8 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from blocks.kinds.detections.polygons import compact_from_dense, mask_polygons, polygon_crop
-from blocks.kinds.detections.rle import compact_from_runs
+from blocks.kinds.detections.polygons import (
+    compact_from_crops,
+    compact_from_dense,
+    mask_polygons,
+    polygon_crop,
+)
 
 MASKS = hnp.arrays(bool, st.tuples(st.integers(1, 14), st.integers(1, 14)), fill=st.booleans())
 
@@ -106,7 +110,8 @@ class TestPolygonCrop:
     def test_pixels_of_supervision(self, polygon: np.ndarray, height: int, width: int) -> None:
         """The filled crop has the pixels that supervision fills on the whole canvas."""
         expected = sv.polygon_to_mask(np.round(polygon).astype(np.int32), (width, height))
-        result = compact_from_runs([polygon_crop(polygon, (height, width))], (height, width))
+        crop, offset = polygon_crop(polygon, (height, width))
+        result = compact_from_crops([crop], [offset], (height, width))
         assert np.array_equal(result.to_dense()[0], expected.astype(bool))
 
     @pytest.mark.parametrize("vertex", [float("nan"), float("inf"), 1e30])

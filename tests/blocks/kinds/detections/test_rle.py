@@ -10,15 +10,8 @@ from pycocotools import mask as coco
 
 from blocks.kinds.detections.rle import (
     compact_from_rles,
-    counts_of_runs,
-    crop_runs,
-    decode_counts,
-    encode_counts,
-    place_runs,
     plain_rle,
     rles_from_compact,
-    runs_of_counts,
-    runs_of_crop,
 )
 
 MASKS = hnp.arrays(
@@ -31,69 +24,6 @@ MASKS = hnp.arrays(
 
 def coco_rle(mask: np.ndarray) -> dict:
     return coco.encode(np.asfortranarray(mask, np.uint8))
-
-
-class TestCounts:
-    @given(MASKS)
-    def test_text_of_pycocotools(self, mask: np.ndarray) -> None:
-        """The text is the one pycocotools writes, and decodes to the lengths it stands for."""
-        runs = runs_of_crop(mask)
-        lengths = counts_of_runs(runs, mask.size)
-        assert encode_counts(lengths) == coco_rle(mask)["counts"].decode()
-        assert decode_counts(coco_rle(mask)["counts"]).tolist() == lengths.tolist()
-
-    @given(st.lists(st.integers(0, 2**31), max_size=12))
-    def test_round_trip_of_large_lengths(self, lengths: list[int]) -> None:
-        """Any lengths survive, also those of images larger than any mask of the other tests."""
-        assert decode_counts(encode_counts(np.array(lengths, np.int64))).tolist() == lengths
-
-    def test_list_of_lengths(self) -> None:
-        """Uncompressed counts are lengths already."""
-        assert decode_counts([1, 2, 3]).tolist() == [1, 2, 3]
-
-    @pytest.mark.parametrize(
-        ("counts", "words"),
-        [
-            ("P", "middle of a number"),
-            ("0 1", "no part of the code"),
-            ("o" * 20 + "0", "too large"),
-            ([1, -2], "negative"),
-            ([[1]], "flat list"),
-        ],
-    )
-    def test_malformed(self, counts: object, words: str) -> None:
-        """Text that is no such code is refused."""
-        with pytest.raises(ValueError, match=words):
-            decode_counts(counts)  # type: ignore[arg-type]
-
-    def test_runs_that_touch_are_one(self) -> None:
-        """Empty runs of background between foreground do not split it."""
-        starts, stops = runs_of_counts(np.array([1, 2, 0, 3, 4]))
-        assert (starts.tolist(), stops.tolist()) == ([1], [6])
-
-
-class TestCropRuns:
-    @given(MASKS)
-    def test_smallest_box(self, mask: np.ndarray) -> None:
-        """The crop is the mask's bounding box; full columns make it full height."""
-        runs, (height, width), (x, y) = crop_runs(runs_of_crop(mask), mask.shape)
-        if not mask.any():
-            assert (height, width, x, y) == (1, 1, 0, 0)
-            return
-        crop = mask[y : y + height, x : x + width]
-        assert crop.sum() == mask.sum()
-        assert [item.tolist() for item in runs] == [item.tolist() for item in runs_of_crop(crop)]
-        columns = np.flatnonzero(mask.any(0))
-        assert (x, width) == (columns[0], columns[-1] - columns[0] + 1)
-
-    @given(MASKS, st.integers(0, 5), st.integers(0, 5), st.integers(0, 5), st.integers(0, 5))
-    def test_place_is_the_inverse(
-        self, crop: np.ndarray, left: int, top: int, right: int, bottom: int
-    ) -> None:
-        """Placing a crop on a larger grid gives the runs of the padded mask."""
-        whole = np.pad(crop, ((top, bottom), (left, right)))
-        placed = place_runs(runs_of_crop(crop), crop.shape[0], (left, top), whole.shape)
-        assert [item.tolist() for item in placed] == [item.tolist() for item in runs_of_crop(whole)]
 
 
 class TestCompactFromRles:
@@ -142,6 +72,8 @@ class TestCompactFromRles:
             ({"size": [2, 2]}, "mask 0: an RLE mask must be"),
             ({"size": [0, 2], "counts": []}, "mask 0"),
             ({"size": 5, "counts": []}, "mask 0"),
+            ({"size": [2, 2], "counts": "P"}, "mask 0: counts of code 0 are cut off"),
+            ({"size": [2, 2], "counts": [5, -1]}, "mask 0: counts of code 0 hold 5"),
         ],
     )
     def test_malformed(self, rle: dict, words: str) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blocks.classical_cv.parameters import choice, number, odd_number, whole_number
+from blocks.parameters import choice, number, odd_number, whole_number
 
 
 class TestWholeNumber:

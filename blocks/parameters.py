@@ -1,4 +1,6 @@
-"""Checks of values that no schema has seen, because they came through references."""
+"""Checks of field values that no schema has seen, because they came through references. Knows no
+block; limits that only one family has stay in that family.
+"""
 
 from __future__ import annotations
 

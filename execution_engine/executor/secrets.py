@@ -1,0 +1,135 @@
+"""Keeps secrets out of the texts that leave a run: collects the values of the kind `secret` and
+puts stars in their place. Decides nothing about what is a secret; the declared kinds do.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+from execution_engine.block_api.batch import Batch
+from execution_engine.errors import BlockTraceback, WorkflowError
+from execution_engine.executor.state import RunState
+from execution_engine.kinds.builtin_codecs import mask_secret
+from execution_engine.plan import Plan
+
+# A shorter secret is starred only where it is a whole text: inside others it would hit by chance.
+_SHORTEST_INSIDE_TEXT = 6
+# Messages cut long values, so the beginning of a secret counts as the secret.
+_BEGINNING = 16
+
+
+class Secrets:
+    """The secrets of one run.
+
+    Args:
+        values: the secrets as texts.
+    """
+
+    __slots__ = ("_by_beginning", "_masks")
+
+    def __init__(self, values: Iterable[str]) -> None:
+        self._masks = {value: mask_secret(value) for value in values if value}
+        self._by_beginning: dict[str, dict[str, str]] = {}
+        for value, mask in self._masks.items():
+            if len(value) < _SHORTEST_INSIDE_TEXT:
+                continue
+            # As the text itself, and as messages and JSON show line feeds and quotes in it.
+            for form in {value, repr(value)[1:-1], json.dumps(value)[1:-1]}:
+                self._by_beginning.setdefault(form[:_BEGINNING], {})[form] = mask
+
+    def in_text(self, text: str) -> str:
+        """The text with stars in place of every secret."""
+        if text in self._masks:
+            return self._masks[text]
+        for beginning, forms in self._by_beginning.items():
+            if beginning in text:
+                text = _starred(text, beginning, forms)
+        return text
+
+    def in_data(self, value: Any) -> Any:
+        """JSON data with stars in place of every secret in a text; names of members stay."""
+        if isinstance(value, str):
+            return self.in_text(value)
+        if isinstance(value, dict):
+            return {key: self.in_data(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self.in_data(item) for item in value]
+        return value
+
+    def hide_in_error(self, error: WorkflowError) -> None:
+        """Puts stars into every text of an error and of the errors that caused it.
+
+        A cause that makes its text from something else is cut off where it shows a secret.
+        """
+        current: BaseException = error
+        seen: set[int] = set()
+        while id(current) not in seen:
+            seen.add(id(current))
+            self._hide_in_one(current)
+            cause = current.__cause__ or current.__context__
+            if cause is None:
+                return
+            self._hide_in_one(cause)
+            if self.in_text(str(cause)) != str(cause):
+                current.__cause__ = current.__context__ = None
+                return
+            current = cause
+
+    def _hide_in_one(self, error: BaseException) -> None:
+        error.args = tuple(self.in_data(item) for item in error.args)
+        for name, value in vars(error).items():
+            if isinstance(value, BlockTraceback):
+                texts: dict[str, Any] = {
+                    item.name: self.in_text(text)
+                    for item in fields(value)
+                    if isinstance(text := getattr(value, item.name), str)
+                }
+                setattr(error, name, replace(value, **texts))
+            elif isinstance(value, (str, list)):
+                setattr(error, name, self.in_data(value))
+
+
+def secrets_of(plan: Plan, state: RunState, given: Mapping[str, Any]) -> Secrets:
+    """The secrets a run holds so far: those it was given and those its steps made."""
+    found: set[str] = set()
+    for item in plan.inputs:
+        if item.slot in plan.secret_slots:
+            declared = item.declaration
+            found.update(_texts(given.get(declared.name, declared.default)))
+    for slot in plan.secret_slots:
+        found.update(_texts(state.slots[slot]))
+    return Secrets(found)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, (str, int, float)) and not isinstance(value, bool):
+        yield str(value)
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _texts(item)
+    elif isinstance(value, (list, tuple, Batch)):
+        for item in value:
+            yield from _texts(item)
+
+
+def _starred(text: str, beginning: str, forms: Mapping[str, str]) -> str:
+    parts: list[str] = []
+    position = 0
+    while (at := text.find(beginning, position)) >= 0:
+        length, mask = max((_shared(text, at, form), mask) for form, mask in forms.items())
+        parts += [text[position:at], mask]
+        position = at + length
+    return "".join([*parts, text[position:]])
+
+
+def _shared(text: str, at: int, form: str) -> int:
+    """How many characters of `form` stand at a place of the text."""
+    if text.startswith(form, at):
+        return len(form)
+    length = 0
+    while length < len(form) and at + length < len(text) and text[at + length] == form[length]:
+        length += 1
+    return length

@@ -1,0 +1,4 @@
+"""Exit codes of the command line. Imports nothing: the entry point loads it before its checks."""
+
+OK, PROBLEM, USAGE = 0, 1, 2
+"""All went well; a problem was found; the command was called wrongly."""
