@@ -79,8 +79,14 @@ class Workflow:
         """
         problems = list(self._inspection.problems)
         if strict:
-            problems += unknown_fields(self._inspection, self._home.registry)
+            problems += self.warnings()
         return problems
+
+    def warnings(self) -> list[Problem]:
+        """Fields of steps that their blocks do not know: a run ignores them, so each is either a
+        note of an editor or misspelt.
+        """
+        return unknown_fields(self._inspection, self._home.registry)
 
     def missing_blocks(self) -> list[MissingBlock]:
         """Every block type that is not there, with its steps and the plug-in it names."""

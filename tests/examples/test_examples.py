@@ -10,7 +10,9 @@ import cv2
 import numpy as np
 import pytest
 
-from workflows import run_locally
+from execution_engine import BlockRegistry
+from execution_engine.registry.discovery import discover_plugins
+from workflows import Session, run_locally
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 RUNS = {
@@ -20,6 +22,7 @@ RUNS = {
     "find_patch": ["astronaut"],
     "panorama": ["motorcycle"],
     "sharpness_gate": ["cat", "motorcycle"],
+    "sharpness_trend": ["cat"],
     "tile_overview": ["motorcycle", "cat"],
 }
 
@@ -131,3 +134,29 @@ class TestPanorama:
         [result] = run_locally(load("panorama"), {"image": original})
         width = result["panorama"].numpy_image.shape[1]
         assert abs(width - original.shape[1]) <= 4
+
+
+class TestSharpnessTrend:
+    def test_an_engine_keeps_its_buffer(self) -> None:
+        """Within one engine the last three frames count; a new engine starts afresh."""
+        frames = photographs(["cat", "coffee", "coins", "motorcycle"])
+        with Session() as session:
+            for _ in range(2):
+                with session.engine(load("sharpness_trend")) as engine:
+                    lengths = [
+                        len(engine.run({"image": frame})[0]["last_three"]) for frame in frames
+                    ]
+                assert lengths == [1, 2, 3, 3]
+
+
+class TestPlugin:
+    def test_the_block_of_the_plug_in_runs(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The example module is found by name, and its block inverts the picture."""
+        monkeypatch.syspath_prepend(str(EXAMPLES / "plugin"))
+        registry = BlockRegistry(
+            [*discover_plugins({}), *discover_plugins({"WORKFLOWS_PLUGINS": "invert_plugin"})[-1:]]
+        )
+        [photograph] = photographs(["cat"])
+        with Session(registry=registry) as session:
+            [result] = run_locally(load("plugin/invert"), {"image": photograph}, session=session)
+        np.testing.assert_array_equal(result["negative"].numpy_image, 255 - photograph)

@@ -70,9 +70,9 @@ def _finite(value: Any) -> Any:
     return value
 
 
-def problems_text(name: str, problems: list[Problem]) -> str:
+def problems_text(name: str, problems: list[Problem], noun: str = "problem") -> str:
     """A numbered list of problems: place and code, what is wrong, and the way out when known."""
-    lines = [f"{name}: {len(problems)} problem{'' if len(problems) == 1 else 's'}"]
+    lines = [f"{name}: {len(problems)} {noun}{'' if len(problems) == 1 else 's'}"]
     for number, problem in enumerate(problems, 1):
         label = f"{number:>3}. "
         indent = " " * len(label)

@@ -62,7 +62,9 @@ class TestCheck:
         """A good workflow has an empty list of problems."""
         assert main(["check", str(workflow_file), "--json"]) == 0
         answer = json.loads(capsys.readouterr().out)
-        assert answer == {"workflow": str(workflow_file), "ok": True, "problems": []}
+        assert answer == {
+            "workflow": str(workflow_file), "ok": True, "problems": [], "warnings": [],
+        }  # fmt: skip
 
     def test_a_missing_file(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """A file that is not there is a problem of the whole file."""
@@ -81,10 +83,23 @@ class TestCheck:
         blur_definition: dict[str, Any],
         capsys: pytest.CaptureFixture[str],
     ) -> None:
-        """Unknown fields are problems in strict mode only."""
+        """Unknown fields are warnings, and problems in strict mode only."""
         blur_definition["steps"][0]["kernal_size"] = 3
         path = tmp_path / "w.json"
         path.write_text(json.dumps(blur_definition), encoding="utf-8")
         assert main(["check", str(path)]) == 0
+        listed = (
+            "  1. /steps/0/kernal_size  [unknown_field]\n"
+            "     Step 'blur' has the field 'kernal_size', which roboflow_core/image_blur@v1 does "
+            "not know; a run ignores it.\n"
+            "     Hint: did you mean 'kernel_size'?\n"
+        )
+        assert capsys.readouterr().out == (
+            "w.json: ok (2 inputs, 1 step, 1 output)\n\nw.json: 1 warning\n\n" + listed
+        )
         assert main(["check", str(path), "--strict"]) == 1
-        assert "[unknown_field]" in capsys.readouterr().out
+        assert capsys.readouterr().out == "w.json: 1 problem\n\n" + listed
+        assert main(["check", str(path), "--json"]) == 0
+        answer = json.loads(capsys.readouterr().out)
+        assert answer["problems"] == []
+        assert [entry["property_name"] for entry in answer["warnings"]] == ["kernal_size"]
