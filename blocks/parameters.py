@@ -10,6 +10,11 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
+MOST_PIXELS_ACROSS = 32767
+"""Longest side of a picture that OpenCV resizes and warps to, px."""
+MOST_PIXELS = 178_956_970
+"""Largest area of a new picture, px: as much as decoded pictures may have."""
+
 
 def whole_number(
     field: str, value: Any, minimum: int | None = None, maximum: int | None = None
@@ -45,18 +50,40 @@ def number(
     return float(value)
 
 
-def odd_number(field: str, value: Any, purpose: str) -> int:
+def picture_size(
+    width_field: str, width: Any, height_field: str, height: Any, minimum: int = 1
+) -> tuple[int, int]:
+    """(width, height) of a picture to be made, px.
+
+    Raises:
+        ValueError: a side is no whole number, or a picture of this size would take all memory; the
+            text names the field.
+    """
+    size_wh = (
+        whole_number(width_field, width, minimum, MOST_PIXELS_ACROSS),
+        whole_number(height_field, height, minimum, MOST_PIXELS_ACROSS),
+    )
+    if size_wh[0] * size_wh[1] > MOST_PIXELS:
+        raise ValueError(
+            f"Fields `{width_field}` and `{height_field}` ask for {size_wh[0]} x {size_wh[1]} px; "
+            f"a picture may have {MOST_PIXELS} px."
+        )
+    return size_wh
+
+
+def odd_number(field: str, value: Any, purpose: str, maximum: int | None = None) -> int:
     """The value of a field as an odd int of at least 1.
 
     Args:
         field: name of the field.
         value: what the field holds.
         purpose: what needs the odd number, for the message.
+        maximum: largest number that is taken.
 
     Raises:
-        ValueError: the value is not an odd whole number of at least 1.
+        ValueError: the value is not an odd whole number from 1 to the maximum.
     """
-    result = whole_number(field, value, minimum=1)
+    result = whole_number(field, value, minimum=1, maximum=maximum)
     if result % 2 == 0:
         raise ValueError(
             f"Field `{field}` must be odd for {purpose}, got {result}; try {result - 1} or "

@@ -12,12 +12,9 @@ from numpy.typing import NDArray
 
 from blocks.kinds.detections import keys
 from blocks.kinds.detections.columns import with_columns
+from blocks.kinds.detections.compact import as_compact, compact_from_crops
 from blocks.kinds.detections.lineage import image_size_of
-from blocks.kinds.detections.polygons import (
-    compact_from_crops,
-    compact_from_dense,
-    polygon_crop,
-)
+from blocks.kinds.detections.polygons import polygon_crop
 from blocks.kinds.detections.rle import compact_from_rles
 
 if TYPE_CHECKING:
@@ -85,8 +82,7 @@ def masks_on_image(detections: sv.Detections, image_size: Size) -> CompactMask |
     """
     own = image_size_of(detections)
     if detections.mask is not None:
-        mask = detections.mask
-        compact = compact_from_dense(mask) if isinstance(mask, np.ndarray) else mask
+        compact = as_compact(detections.mask)
         grid = (int(compact.image_shape[0]), int(compact.image_shape[1]))
         if grid == image_size:
             return compact

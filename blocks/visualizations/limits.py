@@ -20,6 +20,13 @@ def pixels(field: str, value: Any, minimum: int = 0) -> int:
     return whole_number(field, value, minimum=minimum, maximum=MOST_PIXELS_ACROSS)
 
 
+def shift(field: str, value: Any) -> int:
+    """A place or a way in px, which may be negative, as an int; raises `ValueError` naming the
+    field.
+    """
+    return whole_number(field, value, minimum=-MOST_PIXELS_ACROSS, maximum=MOST_PIXELS_ACROSS)
+
+
 def line_thickness(field: str, value: Any) -> int:
     """Thickness of a line, px; 0 is the thinnest there is. Raises `ValueError` naming the field."""
     return max(1, pixels(field, value))

@@ -7,6 +7,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any
 
 import orjson
@@ -22,6 +23,13 @@ from execution_engine.errors import Problem
 from execution_engine.plan import Plan
 from execution_engine.registry.registry import BlockRegistry
 from execution_engine.versions import check_requested_version
+
+# Values that JSON does not have stay what they are: such a definition is compiled each time.
+_ONLY_JSON = (
+    orjson.OPT_PASSTHROUGH_DATETIME
+    | orjson.OPT_PASSTHROUGH_DATACLASS
+    | orjson.OPT_PASSTHROUGH_SUBCLASS
+)
 
 
 def compile_definition(definition: Mapping[str, Any], registry: BlockRegistry) -> Plan:
@@ -93,6 +101,15 @@ def _own(value: Any) -> Any:
     return value
 
 
+def _holds_non_finite(value: Any) -> bool:
+    """Whether a number is NaN or infinite, which a key would not tell from null."""
+    if isinstance(value, float):
+        return not isfinite(value)
+    if isinstance(value, dict):
+        return any(map(_holds_non_finite, value.values()))
+    return isinstance(value, (list, tuple)) and any(map(_holds_non_finite, value))
+
+
 class PlanCache:
     """Plans by definition: equal JSON gives the same plan. Thread-safe; the least recently used is
     dropped.
@@ -117,8 +134,10 @@ class PlanCache:
         `compile_definition`.
         """
         try:
-            key = orjson.dumps(definition, option=orjson.OPT_NON_STR_KEYS)
+            key = orjson.dumps(definition, option=_ONLY_JSON)
         except TypeError:
+            return compile_definition(definition, self.registry)
+        if b"null" in key and _holds_non_finite(definition):
             return compile_definition(definition, self.registry)
         with self._lock:
             plan = self._plans.get(key)

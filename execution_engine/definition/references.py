@@ -17,6 +17,7 @@ ESCAPE = "$$"
 _INPUT = re.compile(r"\$inputs\.([A-Za-z_0-9\-]+)")
 _STEP = re.compile(r"\$steps\.([A-Za-z_0-9\-]+)(?:\.([A-Za-z_0-9\-]+|\*))?")
 NAME = re.compile(r"[A-Za-z_0-9\-]+")
+_SHORTEST_PART = 3
 
 
 class Reference(NamedTuple):
@@ -56,8 +57,10 @@ def parse_reference(text: str) -> Reference | None:
 
 
 def nearest(word: str, candidates: Iterable[str], limit: int = 1) -> list[str]:
-    """The known names that look most like `word`, best first, at most `limit` of them."""
-    from difflib import get_close_matches
+    """The known names that look most like `word`, best first, at most `limit` of them: those with
+    like letters, then those that hold the word or are part of it.
+    """
+    from difflib import SequenceMatcher, get_close_matches
 
     names = list(dict.fromkeys(candidates))
     found = get_close_matches(word, names, n=limit, cutoff=0.6)
@@ -66,6 +69,19 @@ def nearest(word: str, candidates: Iterable[str], limit: int = 1) -> list[str]:
         for match in get_close_matches(word.casefold(), list(folded), n=limit, cutoff=0.6):
             if folded[match] not in found:
                 found.append(folded[match])
+    if len(found) < limit:
+        lower = word.casefold()
+        parts = [
+            name
+            for name in names
+            if name not in found
+            and min(len(name), len(lower)) >= _SHORTEST_PART
+            and (lower in name.casefold() or name.casefold() in lower)
+        ]
+        parts.sort(
+            key=lambda name: SequenceMatcher(None, lower, name.casefold()).ratio(), reverse=True
+        )
+        found += parts
     return found[:limit]
 
 

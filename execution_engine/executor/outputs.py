@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from execution_engine.errors import ExecutionEngineRuntimeError
 from execution_engine.executor.axes import Axis
 from execution_engine.executor.state import RunState
 from execution_engine.kinds.codec import CodecRegistry
@@ -99,19 +100,27 @@ def _nested(output: OutputPlan, state: RunState, finish: _Finisher) -> list[Any]
 class _Finisher:
     """Moves predictions to the root space and serialises, as one output asks for."""
 
-    __slots__ = ("_codecs", "_serialize", "_to_root")
+    __slots__ = ("_codecs", "_name", "_serialize", "_to_root")
 
     def __init__(self, output: OutputPlan, codecs: CodecRegistry, serialize: bool) -> None:
         self._codecs = codecs
         self._serialize = serialize
         self._to_root = output.to_root
+        self._name = output.name
 
     def value(self, value: Any, kinds: tuple[str, ...]) -> Any:
         """The value as it appears in the response."""
         if value is None:
             return None
         if self._to_root and not _PLAIN_KINDS.issuperset(kinds):
-            value = self._moved(value)
+            try:
+                value = self._moved(value)
+            except RecursionError as error:
+                raise ExecutionEngineRuntimeError(
+                    f"Output '{self._name}' holds a value that holds itself or is nested too deep.",
+                    context="workflow_execution | outputs_construction",
+                    inner_error=error,
+                ) from error
         return self._codecs.serialise(value, kinds) if self._serialize else value
 
     def _moved(self, value: Any) -> Any:

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 DEFAULT_MAX_PIXELS = 178_956_970
 _ERROR_CONTEXT = "workflow_execution | image_decoding"
 _LONGEST_PATH = 4096
+_LONGEST_SHOWN = 100
+# Text that is no longer and decodes to no image was meant as the name of a file.
+_LONGEST_NAME = 64
 _ACCEPTED = (
     "a uint8 array (BGR or single-channel), base64 text, an object with `type` and `value`, "
     "or, where the host permits, a URL or a path"
@@ -156,8 +159,16 @@ class ImageCodec:
         try:
             content = decode_base64_text(body)
         except WorkflowImageLoadError as error:
-            hint = "" if files_allowed else "; paths of local files are not read here"
-            raise _error(name, f"{error.public_message.rstrip('.')}{hint}", error) from error
+            if not files_allowed:
+                what = f"text of {len(text)} characters that is not base64; paths of local files "
+                what += "are not read here"
+            elif len(text) < _LONGEST_PATH:
+                what = _no_file(text)
+            else:
+                what = f"text of {len(text)} characters that is not base64"
+            raise _error(name, what, error) from error
+        if files_allowed and len(text) <= _LONGEST_NAME and encoded_size(content) is None:
+            raise _error(name, _no_file(text))  # names such as "images/street" are base64 by chance
         # The text itself is kept: an image whose pixels nobody changed goes out as it came in.
         return {"numpy_image": self._decode(name, content), "base64_image": body.strip()}
 
@@ -184,9 +195,12 @@ class ImageCodec:
             if path.exists() and not path.is_file():
                 raise _error(name, f"the path {str(path)!r}, which is no regular file")
             content = path.read_bytes()
+        except FileNotFoundError as error:
+            raise _error(name, _no_file(str(path), "no file that exists"), error) from error
         except OSError as error:
+            reason = error.strerror or error
             raise _error(
-                name, f"the path {str(path)!r} that cannot be read: {error}", error
+                name, f"the path {str(path)!r}, which cannot be read: {reason}", error
             ) from error
         return {"numpy_image": self._decode(name, content), "image_reference": str(path)}
 
@@ -201,7 +215,9 @@ class ImageCodec:
         try:
             pixels = decode_image(content)
         except WorkflowImageLoadError as error:
-            raise _error(name, error.public_message, error) from error
+            raise _error(
+                name, f"{len(content)} bytes that do not decode; the image is damaged", error
+            ) from error
         self._check_size(name, (pixels.shape[0], pixels.shape[1]))
         return pixels
 
@@ -214,6 +230,20 @@ class ImageCodec:
             )
         if height * width == 0:
             raise _error(name, f"an image of {width}x{height} px, which has no pixels")
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 3]}...")
+
+
+def _no_file(text: str, what: str = "neither a file that exists nor base64") -> str:
+    """What is wrong with text that holds no image and names no file."""
+    if not text.strip():
+        return "an empty text"
+    if os.path.isdir(text):
+        return f"the text {_shown(text)}, which is a folder, not a file"
+    where = "" if os.path.isabs(text) else f"; relative paths start at {Path.cwd()}"
+    return f"the text {_shown(text)}, which is {what}{where}"
 
 
 def _error(name: str, what: str, inner: BaseException | None = None) -> WorkflowImageLoadError:

@@ -75,6 +75,21 @@ class WorkflowImageData:
         self._video = video_metadata
         self._still: VideoMetadata | None = None
 
+    def __repr__(self) -> str:
+        # Debuggers and logs show this: an image that nobody decoded must stay encoded.
+        parent = f"parent {self._parent.parent_id!r}"
+        if self._numpy is not None:
+            height, width, *channels = self._numpy.shape
+            count = channels[0] if channels else 1
+        elif self._tensor is not None:
+            count, height, width = self._tensor.shape
+        else:
+            return (
+                f"WorkflowImageData(base64 text of {len(self._base64 or '')} characters, {parent})"
+            )
+        what = "channel" if count == 1 else "channels"
+        return f"WorkflowImageData({width}x{height} px, {count} {what}, {parent})"
+
     @property
     def numpy_image(self) -> np.ndarray:
         """Read-only pixels, (h, w, 3) BGR or (h, w), uint8."""
@@ -285,7 +300,7 @@ def decode_base64_text(text: str) -> bytes:
         return base64.b64decode("".join(body.split()), validate=True)
     except ValueError as error:
         raise WorkflowImageLoadError(
-            f"An image was given as text of {len(text)} characters that is not base64 ({error}).",
+            f"Text of {len(text)} characters is not the base64 of an image ({error}).",
             context="workflow_execution | image_decoding",
             inner_error=error,
         ) from error

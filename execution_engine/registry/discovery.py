@@ -12,7 +12,7 @@ from typing import Any
 
 from execution_engine.errors import PluginInterfaceError, PluginLoadingError
 from execution_engine.kinds.codec import FunctionCodec, KindCodec
-from execution_engine.registry.plugin import Plugin
+from execution_engine.registry.plugin import Plugin, object_text
 from execution_engine.registry.registry import BlockRegistry
 
 ENTRY_POINT_GROUP = "weftlens.blocks"
@@ -28,7 +28,7 @@ def discover_registry(environment: Mapping[str, str] | None = None) -> BlockRegi
 
     Raises:
         PluginLoadingError: a plug-in cannot be imported, or two clash.
-        PluginInterfaceError: a module named in the variable is no plug-in.
+        PluginInterfaceError: a module named in the variable is no plug-in, or a block is none.
     """
     return BlockRegistry(discover_plugins(environment))
 
@@ -66,7 +66,7 @@ def plugin_from_module(name: str) -> Plugin:
 
     Raises:
         PluginLoadingError: the module cannot be imported.
-        PluginInterfaceError: it has no `load_blocks()`.
+        PluginInterfaceError: it has no `load_blocks()`, or that gives no list.
     """
     try:
         module = importlib.import_module(name)
@@ -80,16 +80,25 @@ def plugin_from_module(name: str) -> Plugin:
         raise PluginInterfaceError(f"Plug-in module '{name}' has no function load_blocks().")
     load_kinds: Callable[[], Sequence[Any]] = getattr(module, "load_kinds", list)
     try:
-        blocks, kinds = tuple(load_blocks()), tuple(load_kinds())
+        blocks, kinds = load_blocks(), load_kinds()
     except Exception as error:
         raise PluginLoadingError(
             f"Plug-in module '{name}' cannot list its blocks and kinds: {error}", inner_error=error
         ) from error
+    for hook, given, member in (
+        ("load_blocks", blocks, "WorkflowBlock classes"),
+        ("load_kinds", kinds, "Kind objects"),
+    ):
+        if not isinstance(given, (list, tuple)):
+            raise PluginInterfaceError(
+                f"Plug-in module '{name}': {hook}() gives {object_text(given)}, expected a list of "
+                f"{member}."
+            )
     return Plugin(
         source=getattr(module, "BLOCKS_SOURCE", name),
         distribution=name,
-        blocks=blocks,
-        kinds=kinds,
+        blocks=tuple(blocks),
+        kinds=tuple(kinds),
         codecs=lambda: _module_codecs(module),
         initializers=dict(getattr(module, "REGISTERED_INITIALIZERS", {})),
     )

@@ -55,3 +55,10 @@ class Plugin:
     kinds: Sequence[Kind] = ()
     codecs: Callable[[], Sequence[KindCodec]] | None = None
     initializers: Mapping[str, Any] = field(default_factory=dict)
+
+
+def object_text(value: Any) -> str:
+    """An object of a plug-in in words, for messages: a class by its name, else its type."""
+    if isinstance(value, type):
+        return f"the class {value.__module__}.{value.__qualname__}"
+    return "None" if value is None else f"a value of type {type(value).__name__}"

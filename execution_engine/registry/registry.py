@@ -13,13 +13,18 @@ from typing import Any, get_args
 from execution_engine.block_api.block import WorkflowBlock, WorkflowBlockManifest
 from execution_engine.block_api.digest import digest_block
 from execution_engine.block_api.spec import BlockSpec
-from execution_engine.errors import PluginLoadingError, UnknownManifestType
+from execution_engine.errors import (
+    PluginInterfaceError,
+    PluginLoadingError,
+    UnknownManifestType,
+    WorkflowError,
+)
 from execution_engine.kinds.catalogue import ALL_KINDS
 from execution_engine.kinds.codec import CodecRegistry, KindCodec
 from execution_engine.kinds.defaults import default_codec_registry
 from execution_engine.kinds.kind import Kind
 from execution_engine.registry.likeness import nearest_type_ids
-from execution_engine.registry.plugin import KnownBlock, Plugin
+from execution_engine.registry.plugin import KnownBlock, Plugin, object_text
 from execution_engine.versions import ENGINE_VERSION, version_in_range
 
 
@@ -43,6 +48,7 @@ class BlockRegistry:
     Raises:
         PluginLoadingError: two plug-ins claim the same type id, source name or kind name; the text
             names both origins.
+        PluginInterfaceError: what a plug-in gives as a block is none.
     """
 
     def __init__(self, plugins: Iterable[Plugin] = ()) -> None:
@@ -61,7 +67,7 @@ class BlockRegistry:
                 for spec in plugin.index().values():
                     self._add_spec(spec)
             for block in plugin.blocks:
-                spec = digest_block(block, plugin.source)
+                spec = _digest(block, plugin)
                 self._classes[spec.type_id] = block
                 self._add_spec(spec)
             if plugin.known is not None:
@@ -231,6 +237,27 @@ class BlockRegistry:
                         f"{plugin.source}."
                     )
         return [kind for plugin in self.plugins for kind in plugin.kinds]
+
+
+def _digest(block: Any, plugin: Plugin) -> BlockSpec:
+    """The spec of what a plug-in gives as a block."""
+    origin = f"Plug-in '{plugin.distribution or plugin.source}'"
+    if not (isinstance(block, type) and issubclass(block, WorkflowBlock)):
+        lacks = "" if hasattr(block, "get_manifest") else ", which has no get_manifest()"
+        raise PluginInterfaceError(
+            f"{origin}: among its blocks is {object_text(block)}{lacks}; expected a list of "
+            "WorkflowBlock classes."
+        )
+    try:
+        return digest_block(block, plugin.source)
+    except WorkflowError:
+        raise
+    except Exception as error:  # whatever the class methods of a block raise
+        raise PluginInterfaceError(
+            f"{origin}: {object_text(block)} cannot be read as a block: "
+            f"{type(error).__name__}: {error}",
+            inner_error=error,
+        ) from error
 
 
 def _called(value: Any) -> Any:

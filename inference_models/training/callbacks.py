@@ -74,7 +74,7 @@ class KeepBest(Callback):
         score: gives the score of a training, higher is better; called with the averaged weights in
             the network and the network in evaluation mode.
         checkpoint: the file of the best one.
-        every: epochs between scores; the last epoch is always scored.
+        every: epochs between scores; the end of the training is always scored.
     """
 
     def __init__(
@@ -83,18 +83,25 @@ class KeepBest(Callback):
         self.score = score
         self.checkpoint = checkpoint
         self.every = every
+        self._scored_step = -1
 
     def on_train_epoch_end(self, trainer: Trainer, module: LightningModule) -> None:
+        if (trainer.current_epoch + 1) % self.every == 0:
+            self._score(trainer, module)
+
+    def on_train_end(self, trainer: Trainer, module: LightningModule) -> None:
+        if trainer.global_step != self._scored_step:
+            self._score(trainer, module)
+
+    def _score(self, trainer: Trainer, module: LightningModule) -> None:
         assert isinstance(module, DetectorTraining)
-        done = trainer.current_epoch + 1
-        if done % self.every and done != trainer.max_epochs:
-            return
+        self._scored_step = trainer.global_step
         with module.average.applied_to(module.network):
             module.network.eval()
             found = self.score(module)
             module.network.train()
         better = module.best_score is None or found > module.best_score
-        _LOGGER.info("epoch %d score %.4f best %s", done, found, module.best_score)
+        _LOGGER.info("step %d score %.4f best %s", trainer.global_step, found, module.best_score)
         if better:
             module.best_score = found
             save_checkpoint(trainer, self.checkpoint)

@@ -52,6 +52,9 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespac
     parser.add_argument("--watch", type=int, default=40, help="scenes that tell the best weights")
     parser.add_argument("--export-size", type=int, default=384, help="px of the package's input")
     parser.add_argument("--confidence", type=float, default=0.4, help="recommended threshold")
+    parser.add_argument(
+        "--export-only", action="store_true", help="write the package of the last checkpoint"
+    )
     parser.add_argument("--precision", default="bf16-mixed", choices=["bf16-mixed", "32-true"])
     return parser.parse_args(arguments)
 
@@ -72,6 +75,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stdout)
     torch.set_num_threads(options.threads)
     cv2.setNumThreads(1)
+    checkpoint = options.out / LAST
+    if options.export_only:
+        export_package(checkpoint, options)
+        return 0
     seed_everything(SEED, verbose=False)
     source, mosaic_source = scene_sources(options.size, options.backgrounds, options.exclude)
     config = DetectorConfig("segment", options.scale, len(PART_CLASSES))
@@ -88,7 +95,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     data = SceneData(
         source, mosaic_source, options.scenes, options.batch, SEED, 0.15, options.workers
     )
-    checkpoint = options.out / LAST
     watched = range(HELD_OUT_START // 2, HELD_OUT_START // 2 + options.watch)
 
     def score(training: DetectorTraining) -> float:
@@ -105,7 +111,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         enable_progress_bar=False,
         enable_model_summary=False,
         num_sanity_val_steps=0,
-        callbacks=[Progress(20, checkpoint, 180.0), KeepBest(score, options.out / BEST, 5)],
+        callbacks=[KeepBest(score, options.out / BEST, 5), Progress(20, checkpoint, 180.0)],
     )
     resumed = checkpoint if checkpoint.is_file() else None
     trainer.fit(module, data, ckpt_path=resumed)
@@ -125,11 +131,13 @@ def export_package(checkpoint: Path, options: argparse.Namespace) -> None:
     description = ExportDescription(
         trained.class_names, (side, side), model_id=MODEL_ID, confidence=options.confidence
     )
+    grounds = "procedural grounds"
+    if options.backgrounds:
+        left_out = f" without {', '.join(options.exclude)}" if options.exclude else ""
+        grounds += f" and on cuts of the photographs in {options.backgrounds.name}{left_out}"
     about = (
         "Finds coins and industrial parts and outlines them. Trained from random weights on "
-        "generated scenes only: shapes with relief, light, shadow and noise on procedural grounds "
-        "and on cuts of this project's example photographs"
-        f" (without {', '.join(options.exclude) or 'exception'}).",
+        f"generated scenes only: shapes with relief, light, shadow and noise on {grounds}.",
         f"Scores: COCO protocol on {options.evaluate} held-out scenes of the same generator at "
         f"{side} px, one-to-one branch, averaged weights. They say how well the scenes were "
         "learned, not how well other photographs are read.",

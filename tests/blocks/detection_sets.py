@@ -10,7 +10,7 @@ import numpy as np
 import supervision as sv
 
 from blocks.kinds.detections import attach_lineage
-from blocks.kinds.detections.polygons import compact_from_dense
+from blocks.kinds.detections.compact import compact_from_dense
 from blocks.kinds.detections.rle import rles_from_compact
 from execution_engine.block_api import ImageParentMetadata, WorkflowImageData
 

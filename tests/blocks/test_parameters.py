@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blocks.parameters import choice, number, odd_number, whole_number
+from blocks.parameters import choice, number, odd_number, picture_size, whole_number
 
 
 class TestWholeNumber:
@@ -35,6 +35,30 @@ class TestWholeNumber:
         with pytest.raises(ValueError) as caught:  # noqa: PT011 - the whole text is compared
             whole_number("size", 3, *limits)
         assert str(caught.value) == f"Field `size` must be a whole number {text}, got 3."
+
+
+class TestPictureSize:
+    def test_accepted(self) -> None:
+        """Sides come back as ints, width first."""
+        assert picture_size("w", 640.0, "h", 480) == (640, 480)
+
+    @pytest.mark.parametrize(
+        ("width", "height", "message"),
+        [
+            (0, 9, "Field `w` must be a whole number from 1 to 32767, got 0."),
+            (9, 2**31, "Field `h` must be a whole number from 1 to 32767, got 2147483648."),
+            (
+                30000,
+                30000,
+                "Fields `w` and `h` ask for 30000 x 30000 px; a picture may have 178956970 px.",
+            ),
+        ],
+    )
+    def test_refused(self, width: int, height: int, message: str) -> None:
+        """A picture that cannot be, or that would take all memory, is refused by field."""
+        with pytest.raises(ValueError) as caught:  # noqa: PT011 - the whole text is compared
+            picture_size("w", width, "h", height)
+        assert str(caught.value) == message
 
 
 class TestNumber:

@@ -196,22 +196,24 @@ def _blocks_app() -> typer.Typer:
 
     @app.command()
     def show(
-        type_id: Annotated[str, typer.Argument(metavar="TYPE", help="Type id or alias.")],
+        type_id: Annotated[str, typer.Argument(metavar="TYPE", help="Type id, alias or name.")],
         as_json: _JsonOption = False,
     ) -> None:
-        """Show the fields and outputs of a block."""
+        """Show the fields and outputs of a block, and a step to paste."""
         from workflows.cli.blocks import show_block
 
         raise typer.Exit(show_block(type_id, as_json))
 
     @app.command()
     def search(
-        word: Annotated[str, typer.Argument(metavar="WORD", help="What to look for.")],
+        words: Annotated[
+            list[str], typer.Argument(metavar="WORDS", help="Words that a block must all have.")
+        ],
     ) -> None:
-        """Search blocks by id, name, description and keywords."""
+        """Search blocks by words in id, name, description and keywords."""
         from workflows.cli.blocks import search_blocks
 
-        raise typer.Exit(search_blocks(word))
+        raise typer.Exit(search_blocks(" ".join(words)))
 
     return app
 

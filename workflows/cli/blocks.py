@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+import sys
+from collections.abc import Iterable
 from typing import Any
 
 from rich.table import Table
 
 from blocks.index import block_schema
-from execution_engine.block_api.spec import BlockSpec, FieldSpec
+from execution_engine.block_api.spec import BlockSpec
 from execution_engine.registry.registry import BlockRegistry
+from workflows.cli.block_text import block_text
 from workflows.cli.exit_codes import OK, PROBLEM
 from workflows.cli.terminal import output_console, write, write_error, write_json
 from workflows.session import Session
 
-_LONGEST_DEFAULT = 40
+_NARROWEST_TABLE = 100
+_VERSION = re.compile(r"@v(\d+)$")
 
 
 def list_blocks(every: bool, as_json: bool) -> int:
@@ -41,34 +45,53 @@ def list_blocks(every: bool, as_json: bool) -> int:
     return OK
 
 
-def search_blocks(word: str) -> int:
-    """Prints the blocks that have `word` in id, name, description or keywords; 1 when none has."""
-    wanted = word.casefold()
+def search_blocks(text: str) -> int:
+    """Prints the blocks that have every word of `text`, in any order, in id, name, description or
+    keywords; 1 when none has.
+    """
+    words = text.casefold().split()
     with Session() as session:
         registry = session.registry
-        found = [spec for spec in registry.specs.values() if wanted in _searched(registry, spec)]
+        found = [
+            spec
+            for spec in registry.specs.values()
+            if _has_all(words, _searched(registry, spec))
+        ]
         unbuilt = [
             (type_id, title)
             for type_id, title in _unbuilt(registry)
-            if wanted in f"{type_id} {title}".casefold()
+            if _has_all(words, f"{type_id} {title}".casefold())
         ]
         _print_groups(found)
         if unbuilt:
             write("\nKnown by name, not in this build")
             _print_rows((type_id, title, "") for type_id, title in unbuilt)
         if not found and not unbuilt:
-            near = registry.nearest_types(word)
+            near = registry.nearest_types(text)
             hint = f"; nearest: {', '.join(near)}" if near else ""
-            write_error(f"no block has '{word}' in its id, name, description or keywords{hint}")
+            write_error(f"no block has '{text}' in its id, name, description or keywords{hint}")
             return PROBLEM
     return OK
 
 
 def show_block(type_id: str, as_json: bool) -> int:
-    """Prints the fields and outputs of a block; with JSON its schema. 1 for an unknown block."""
+    """Prints the fields and outputs of a block; with JSON its schema. 1 for an unknown block.
+
+    Args:
+        type_id: id or alias; also a name without plug-in or version, for the newest version of the
+            one block that has it.
+        as_json: print the schema.
+    """
     with Session() as session:
         registry = session.registry
         spec = registry.spec(type_id)
+        if spec is None:
+            fitting = _newest_by_name(registry, type_id)
+            if len(fitting) > 1:
+                names = ", ".join(sorted(one.type_id for one in fitting))
+                write_error(f"several blocks are named like '{type_id}': {names}")
+                return PROBLEM
+            spec = fitting[0] if fitting else None
         if spec is None:
             known = registry.known(type_id)
             if known is not None:
@@ -82,57 +105,9 @@ def show_block(type_id: str, as_json: bool) -> int:
         if as_json:
             write_json(schema)
             return OK
-        _print_block(spec, schema)
+        others = [one.type_id for one in _versions(registry, spec) if one is not spec]
+        write(block_text(spec, schema, others))
     return OK
-
-
-def _print_block(spec: BlockSpec, schema: Mapping[str, Any]) -> None:
-    write(f"{spec.title}  {spec.type_id}")
-    if spec.aliases:
-        write(f"also called {', '.join(spec.aliases)}")
-    text = str(schema.get("long_description") or spec.short_description).strip()
-    if text:
-        write(f"\n{text}")
-    write("\nFields")
-    for field in spec.fields.values():
-        properties = schema.get("properties", {})
-        described: Mapping[str, Any] = next(
-            (properties[name] for name in field.aliases if name in properties), {}
-        )
-        write(f"  {field.aliases[0]}: {_taken(field, described)}")
-        if len(field.aliases) > 1:
-            write(f"      also called {', '.join(field.aliases[1:])}")
-        if described.get("description"):
-            write(f"      {described['description']}")
-        if "inert" in described:
-            write(f"      has no effect: {described['inert']}")
-    if not spec.fields:
-        write("  none")
-    write("\nOutputs")
-    for output in spec.outputs:
-        write(f"  {output.name}: {' or '.join(output.kinds)}")
-    if spec.dynamic_outputs:
-        write("  more, as the fields of the step say")
-    elif not spec.outputs:
-        write("  none; it decides which steps run" if spec.is_control_flow else "  none")
-
-
-def _taken(field: FieldSpec, described: Mapping[str, Any]) -> str:
-    kinds = dict.fromkeys(kind for form in field.references for kind in form.kinds)
-    parts = []
-    if any(form.element == "step" for form in field.references):
-        parts.append("steps to run")
-    if kinds:
-        parts.append(f"reference to {' or '.join(kinds)}")
-    if field.accepts_literal:
-        parts.append("value" if field.references else "value only")
-    text = " or ".join(parts)
-    if field.required:
-        return f"{text}, required"
-    default = repr(described.get("default"))
-    if len(default) > _LONGEST_DEFAULT:
-        default = f"{default[: _LONGEST_DEFAULT - 3]}..."
-    return f"{text}, default {default}"
 
 
 def _print_groups(specs: Iterable[BlockSpec]) -> None:
@@ -145,12 +120,57 @@ def _print_groups(specs: Iterable[BlockSpec]) -> None:
 
 
 def _print_rows(rows: Iterable[tuple[str, str, str]]) -> None:
+    console = output_console()
+    if not sys.stdout.isatty() or console.width < _NARROWEST_TABLE:
+        # One line a block: programs read lines, and narrow columns would break words.
+        for type_id, title, description in sorted(rows):
+            write(f"  {type_id}  {description or title}")
+        return
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     for column in ("type", "title", "description"):
         table.add_column(column, overflow="fold", no_wrap=column == "type")
     for type_id, title, description in sorted(rows):
         table.add_row(f"  {type_id}", title, description)
-    output_console().print(table)
+    console.print(table)
+
+
+def _newest_by_name(registry: BlockRegistry, name: str) -> list[BlockSpec]:
+    """The newest version of each block whose id without plug-in and version, or else title, is
+    `name`; when there is none, of each whose id holds all its words.
+    """
+    wanted = _VERSION.sub("", name.strip()).casefold().replace(" ", "_").replace("-", "_")
+    if not wanted or _VERSION.search(name):
+        return []
+    newest: dict[str, BlockSpec] = {}
+    for spec in registry.specs.values():
+        family = _VERSION.sub("", spec.type_id)
+        if family not in newest or _version(spec) > _version(newest[family]):
+            newest[family] = spec
+    exact = [
+        spec
+        for family, spec in newest.items()
+        if wanted in (family, spec.family.casefold(), spec.title.casefold().replace(" ", "_"))
+    ]
+    if exact or "/" in wanted:
+        return exact
+    words = [word for word in wanted.split("_") if word]
+    return [spec for spec in newest.values() if _has_all(words, spec.family.casefold())]
+
+
+def _versions(registry: BlockRegistry, spec: BlockSpec) -> list[BlockSpec]:
+    """All versions of a block, newest first."""
+    family = _VERSION.sub("", spec.type_id)
+    same = [one for one in registry.specs.values() if _VERSION.sub("", one.type_id) == family]
+    return sorted(same, key=_version, reverse=True)
+
+
+def _version(spec: BlockSpec) -> int:
+    found = _VERSION.search(spec.type_id)
+    return int(found[1]) if found else 0
+
+
+def _has_all(words: Iterable[str], text: str) -> bool:
+    return all(word in text for word in words)
 
 
 def _unbuilt(registry: BlockRegistry) -> list[tuple[str, str]]:

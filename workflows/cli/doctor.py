@@ -21,7 +21,7 @@ from workflows.cli.ownership import (
 )
 
 State = Literal["ok", "note", "problem"]
-_IMPORTS = ("numpy", "cv2", "pydantic", "orjson", "supervision", "onnxruntime", "httpx", "networkx")
+_IMPORTS = ("numpy", "cv2", "pydantic", "orjson", "supervision", "onnxruntime", "httpx")
 # Two of these in one environment write into the same folder; the last one installed wins.
 _OPENCV = (
     "opencv-python",
@@ -104,7 +104,7 @@ def versions() -> Iterator[Finding]:
             "problem",
             DISTRIBUTION,
             "runs from a folder without being installed, so versions and plug-ins are unknown",
-            "pip install -e . (in the folder of the project)",
+            "pip install -e . (in a clone of the project)",
         )
 
 
@@ -182,7 +182,7 @@ def extras() -> Iterator[Finding]:
             yield Finding(
                 "note",
                 f"extra {name}",
-                f"not installed; to add it: pip install '{DISTRIBUTION}[{name}]'",
+                f"not installed; to add it, in a clone of the project: pip install -e '.[{name}]'",
             )
         else:
             faults = "; ".join(item.fault for item in missing)
@@ -200,7 +200,7 @@ def block_library() -> Iterator[Finding]:
             "problem",
             "blocks",
             f"{error}",
-            "uninstall or update the plug-in that the text names",
+            _plugin_mending(error),
         )
         return
     sources = ", ".join(plugin.source for plugin in registry.plugins) or "none"
@@ -209,10 +209,36 @@ def block_library() -> Iterator[Finding]:
             "problem",
             "blocks",
             f"no blocks are found (plug-ins: {sources})",
-            f"pip install --force-reinstall --no-deps {DISTRIBUTION}",
+            "pip install -e . (in a clone of the project)",
         )
         return
     yield Finding("ok", "blocks", f"{len(registry.specs)} blocks from {sources}")
+
+
+def _plugin_mending(error: Exception) -> str:
+    """What helps against an error of discovery."""
+    # By name: the classes cannot be imported when the engine itself is broken.
+    if type(error).__name__ == "PluginLoadingError":
+        cause = getattr(error, "inner_error", None)
+        if cause is None:
+            return (
+                "remove one of the two origins: uninstall its package, or take it out of "
+                "WORKFLOWS_PLUGINS"
+            )
+        if isinstance(cause, ModuleNotFoundError):
+            missing = (cause.name or "").partition(".")[0]
+            if f"WORKFLOWS_PLUGINS names the module '{missing}" in str(error):
+                return (
+                    "correct the name in WORKFLOWS_PLUGINS, or add the folder that the module lies "
+                    "in to PYTHONPATH"
+                )
+            return f"install '{missing}', which the plug-in needs, or leave the plug-in out"
+    if type(error).__name__ in ("PluginLoadingError", "PluginInterfaceError", "BlockInterfaceError"):
+        return (
+            "correct the plug-in that the text names, or leave it out: uninstall it, or take it "
+            "out of WORKFLOWS_PLUGINS"
+        )
+    return "uninstall or update the plug-in that the text names"
 
 
 def settings() -> Iterator[Finding]:

@@ -16,6 +16,11 @@ from execution_engine.errors import (
     WorkflowError,
 )
 
+_MODEL_FOLDERS = (
+    "Name the folders of models in the environment: WEFTLENS_MODEL_DIRECTORIES='[\"models\"]'; "
+    "the model person/1 lies in models/person/1."
+)
+
 
 def output_console() -> Console:
     """The console of results."""
@@ -95,4 +100,7 @@ def error_text(name: str, error: WorkflowError) -> str:
         kind = "" if error.inner_error_type is None else f"{error.inner_error_type}: "
         text = f"{name}: step '{error.block_id}' ({error.block_type}) failed: {kind}{error}"
     # A note says where the step took its values from.
-    return "\n  ".join([text, *getattr(error, "__notes__", [])])
+    lines = [text, *getattr(error, "__notes__", [])]
+    if error.inner_error_type == "ModelNotFoundError" and "looked in" in error.public_message:
+        lines.append(_MODEL_FOLDERS)
+    return "\n  ".join(lines)

@@ -41,8 +41,12 @@ def measure_contours(contours: list[np.ndarray], min_area: float) -> ContourMeas
         min_area: smallest area that counts; 0 keeps everything, single points too.
 
     Raises:
-        ValueError: an outline is no array of points.
+        ValueError: the contours are no list, or an outline is no array of points.
     """
+    if not isinstance(contours, (list, tuple, np.ndarray)):
+        raise ValueError(
+            f"Field `contours` must be a list of outlines, got {type(contours).__name__}."
+        )
     measures = ContourMeasures([], [], [], [], [])
     for number, contour in enumerate(contours):
         points = np.asarray(contour)

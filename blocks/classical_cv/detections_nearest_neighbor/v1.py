@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import ConfigDict, Field
 
 from blocks.classical_cv.detections_nearest_neighbor.neighbors import nearest, reference_points
+from blocks.kinds.detections.boxes import BoxPoint
 from blocks.kinds.prediction_kinds import DETECTIONS_KINDS
 from execution_engine.block_api import (
     BlockResult,
@@ -20,18 +21,7 @@ from execution_engine.kinds.catalogue import INTEGER_KIND, STRING_KIND
 if TYPE_CHECKING:
     import supervision as sv
 
-Point = Literal[
-    "CENTER",
-    "CENTER_LEFT",
-    "CENTER_RIGHT",
-    "TOP_CENTER",
-    "TOP_LEFT",
-    "TOP_RIGHT",
-    "BOTTOM_LEFT",
-    "BOTTOM_CENTER",
-    "BOTTOM_RIGHT",
-    "KEYPOINT",
-]
+Point = Literal[BoxPoint, "KEYPOINT"]
 
 
 class DetectionsNearestNeighborManifest(WorkflowBlockManifest):

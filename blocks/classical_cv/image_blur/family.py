@@ -10,6 +10,10 @@ from blocks.parameters import choice, odd_number, whole_number
 # Spread of the bilateral filter in gray levels and in px.
 BILATERAL_SIGMA_COLOR = 75
 BILATERAL_SIGMA_SPACE = 75
+# Work grows with the window, of the bilateral filter with its square: beyond this a frame takes
+# minutes.
+LARGEST_WINDOW = 4095
+LARGEST_BILATERAL_WINDOW = 255
 
 
 def blur(pixels: np.ndarray, blur_type: str, kernel_size: int) -> np.ndarray:
@@ -33,21 +37,22 @@ def blur(pixels: np.ndarray, blur_type: str, kernel_size: int) -> np.ndarray:
 
 
 def _average(pixels: np.ndarray, kernel_size: int) -> np.ndarray:
-    size = whole_number("kernel_size", kernel_size, minimum=1)
+    size = whole_number("kernel_size", kernel_size, minimum=1, maximum=LARGEST_WINDOW)
     return cv2.blur(pixels, (size, size))
 
 
 def _gaussian(pixels: np.ndarray, kernel_size: int) -> np.ndarray:
-    size = odd_number("kernel_size", kernel_size, "a gaussian blur")
+    size = odd_number("kernel_size", kernel_size, "a gaussian blur", LARGEST_WINDOW)
     return cv2.GaussianBlur(pixels, (size, size), 0)
 
 
 def _median(pixels: np.ndarray, kernel_size: int) -> np.ndarray:
-    return cv2.medianBlur(pixels, odd_number("kernel_size", kernel_size, "a median blur"))
+    size = odd_number("kernel_size", kernel_size, "a median blur", LARGEST_WINDOW)
+    return cv2.medianBlur(pixels, size)
 
 
 def _bilateral(pixels: np.ndarray, kernel_size: int) -> np.ndarray:
-    diameter = whole_number("kernel_size", kernel_size, minimum=1)
+    diameter = whole_number("kernel_size", kernel_size, minimum=1, maximum=LARGEST_BILATERAL_WINDOW)
     return cv2.bilateralFilter(pixels, diameter, BILATERAL_SIGMA_COLOR, BILATERAL_SIGMA_SPACE)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from blocks.parameters import choice, whole_number
+from blocks.parameters import choice, picture_size, whole_number
 
 # Sizes that are whole up to rounding noise of sine and cosine must not lose a pixel.
 _SIZE_SLACK = 1e-6
@@ -22,9 +22,9 @@ def resize(pixels: np.ndarray, width: int, height: int) -> np.ndarray:
         height: new height, px.
 
     Raises:
-        ValueError: a size below 1.
+        ValueError: a size below 1, or one that would take all memory.
     """
-    size_wh = (whole_number("width", width, minimum=1), whole_number("height", height, minimum=1))
+    size_wh = picture_size("width", width, "height", height)
     return cv2.resize(pixels, size_wh, interpolation=cv2.INTER_AREA)
 
 

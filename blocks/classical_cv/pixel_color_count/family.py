@@ -36,7 +36,8 @@ def count_color(pixels: np.ndarray, target_color: Any, tolerance: int) -> int:
     Raises:
         ValueError: the colour cannot be read, or the tolerance is negative.
     """
-    margin = whole_number("tolerance", tolerance, minimum=0)
+    # Any larger tolerance takes every colour, too.
+    margin = min(whole_number("tolerance", tolerance, minimum=0), 255)
     red, green, blue = read_color(target_color)
     centre = np.array([blue, green, red])
     low, high = np.clip(centre - margin, 0, 255), np.clip(centre + margin, 0, 255)

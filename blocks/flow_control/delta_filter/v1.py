@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field
 
 from blocks.flow_control.value_equality import same_value
-from blocks.flow_control.video_time import PerVideo
+from blocks.per_video import PerVideo
 from execution_engine.block_api import (
     BlockResult,
     FlowControl,

@@ -6,7 +6,8 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from blocks.flow_control.video_time import Moment, PerVideo, moment_of, video_of
+from blocks.flow_control.video_time import Moment, moment_of, video_of
+from blocks.per_video import PerVideo
 from execution_engine.block_api import (
     BlockResult,
     FlowControl,

@@ -17,6 +17,8 @@ from execution_engine.block_api import (
 )
 from execution_engine.kinds.catalogue import IMAGE_KIND, LIST_OF_VALUES_KIND, WILDCARD_KIND
 
+LONGEST_BUFFER = 1_000_000
+
 
 class BufferManifest(WorkflowBlockManifest):
     model_config = ConfigDict(
@@ -80,7 +82,13 @@ class BufferBlockV1(WorkflowBlock):
         return BufferManifest
 
     def run(self, data: Any, length: int, pad: bool) -> BlockResult:
-        """`output`: a new list of the last values, newest first."""
+        """`output`: a new list of the last values, newest first.
+
+        Raises:
+            ValueError: `length` is larger than a list that each run could make anew.
+        """
+        if length > LONGEST_BUFFER:
+            raise ValueError(f"`length` must be at most {LONGEST_BUFFER}, got {length}")
         with self._lock:
             self._values.appendleft(data)
             while len(self._values) > length:

@@ -124,6 +124,11 @@ class DetectionsListRollUpBlockV1(WorkflowBlock):
         the corners of the crops."""
         import supervision as sv
 
+        if not isinstance(child_detections, (list, tuple)):
+            raise ValueError(
+                f"`child_detections` must be a list of detections, got "
+                f"{type(child_detections).__name__}"
+            )
         for place, child in enumerate(child_detections):
             if child is not None and not isinstance(child, sv.Detections):
                 raise ValueError(

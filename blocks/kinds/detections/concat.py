@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from blocks.kinds.detections import keys
 from blocks.kinds.detections.columns import with_columns
+from blocks.kinds.detections.compact import as_compact
 from blocks.kinds.detections.masks import has_masks, instance_masks, mask_fields
-from blocks.kinds.detections.polygons import compact_from_dense
 
 if TYPE_CHECKING:
     import supervision as sv
@@ -114,9 +114,7 @@ def _masks(parts: Sequence[sv.Detections]) -> Any:
         return np.concatenate(masks)  # type: ignore[arg-type]
     from supervision import CompactMask
 
-    return CompactMask.merge(
-        [compact_from_dense(mask) if isinstance(mask, np.ndarray) else mask for mask in masks]  # type: ignore[misc]
-    )
+    return CompactMask.merge([as_compact(mask) for mask in masks])  # type: ignore[arg-type]
 
 
 def _all_keys(parts: Sequence[sv.Detections]) -> list[str]:

@@ -1,6 +1,4 @@
-"""Polygons of masks, and `sv.CompactMask` of polygons, crops and dense masks. Knows nothing of
-predictions.
-"""
+"""Between masks and polygons, on the crop of each mask. Knows nothing of predictions."""
 
 from __future__ import annotations
 
@@ -69,40 +67,6 @@ def support(mask: NDArray[np.bool_]) -> tuple[int, int, int, int]:
         pixels.view(np.uint8) if pixels.dtype == np.bool_ else (pixels != 0).view(np.uint8)
     )
     return x, y, width, height
-
-
-def compact_from_dense(masks: NDArray[np.bool_]) -> CompactMask:
-    """`sv.CompactMask` of (n, h, w) masks, each cut to its support; no pixel is lost."""
-    if not len(masks):
-        return compact_from_crops([], [], (masks.shape[1], masks.shape[2]))
-    from inference_models.masks import InstanceMasks
-    from inference_models.predictions.supervision_bridge import compact_mask
-
-    return compact_mask(InstanceMasks.from_dense(masks))
-
-
-def compact_from_crops(
-    crops: Sequence[NDArray[np.generic]],
-    offsets: Sequence[tuple[int, int]],
-    image_size: tuple[int, int],
-) -> CompactMask:
-    """`sv.CompactMask` of n crops, each cut to its support; what lies outside the image is cut off.
-
-    Args:
-        crops: masks (h, w) of any type, set where not zero; (0, 0) for one without pixels.
-        offsets: (x, y) of each crop's corner in the image.
-        image_size: (height, width) of the image, px.
-    """
-    size = (int(image_size[0]), int(image_size[1]))
-    if not crops:
-        from supervision import CompactMask
-
-        # An image without pixels can have no masks, but no mask lies in any image.
-        return CompactMask([], np.empty((0, 2), np.int32), np.empty((0, 2), np.int32), size)
-    from inference_models.masks import InstanceMasks
-    from inference_models.predictions.supervision_bridge import compact_mask
-
-    return compact_mask(InstanceMasks.from_crops(crops, np.array(offsets), size))
 
 
 def polygon_crop(

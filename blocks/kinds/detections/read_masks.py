@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from blocks.kinds.detections.polygons import compact_from_crops, polygon_crop
+from blocks.kinds.detections.compact import compact_from_crops
+from blocks.kinds.detections.polygons import polygon_crop
 from blocks.kinds.detections.rle import (
     compact_from_rles,
     plain_rle,

@@ -10,7 +10,7 @@ import operator
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from blocks.kinds.detections.polygons import compact_from_crops
+from blocks.kinds.detections.compact import compact_from_crops
 
 if TYPE_CHECKING:
     from supervision import CompactMask
@@ -120,7 +120,8 @@ def _covered_pixels(counts: Any) -> int | None:
 
     try:
         if isinstance(counts, (str, bytes, bytearray)):
-            counts = expand_counts([counts])[0].tolist()
+            text = counts if isinstance(counts, str) else bytes(counts)
+            counts = expand_counts([text])[0].tolist()
         return sum(map(operator.index, counts))
     except (MaskError, TypeError):
         return None

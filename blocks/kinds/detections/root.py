@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blocks.kinds.detections import keys
-from blocks.kinds.detections.polygons import compact_from_dense
+from blocks.kinds.detections.compact import as_compact
 from blocks.kinds.detections.rle import compact_from_rles, rles_from_compact
 
 if TYPE_CHECKING:
@@ -105,9 +105,7 @@ def to_root(detections: sv.Detections) -> sv.Detections:
     if detections.mask is not None or keys.RLE_MASK in data:
         size = _one_root_size(placement)
         if detections.mask is not None:
-            mask = detections.mask
-            mask = compact_from_dense(mask) if isinstance(mask, np.ndarray) else mask
-            mask = _moved_mask(mask, placement, size)
+            mask = _moved_mask(as_compact(detections.mask), placement, size)
         if keys.RLE_MASK in data:
             moved[keys.RLE_MASK] = _moved_rles(data[keys.RLE_MASK], placement, size)
     moved.update(_root_lineage(data, placement))

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from blocks.kinds.detections import keys
+from blocks.kinds.detections.compact import as_compact
 from blocks.kinds.detections.lineage import (
     class_names_from_ids,
     detection_ids,
     image_size_of,
 )
-from blocks.kinds.detections.polygons import compact_from_dense, mask_polygons
+from blocks.kinds.detections.polygons import mask_polygons
 from blocks.kinds.detections.rle import compact_from_rles, plain_rle, rles_from_compact
 
 if TYPE_CHECKING:
@@ -112,8 +113,7 @@ def _write_masks(rows: list[Row], detections: sv.Detections, mask_form: MaskForm
         if rles is not None:
             _set_values(rows, keys.RLE_MASK, map(plain_rle, rles))
         elif mask is not None:
-            compact = compact_from_dense(mask) if isinstance(mask, np.ndarray) else mask
-            _set_values(rows, keys.RLE_MASK, rles_from_compact(compact))
+            _set_values(rows, keys.RLE_MASK, rles_from_compact(as_compact(mask)))
         return
     if mask is None and rles is not None:
         size = image_size_of(detections)

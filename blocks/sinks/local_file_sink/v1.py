@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Literal
 
@@ -17,6 +18,8 @@ from execution_engine.block_api import (
 )
 from execution_engine.kinds.catalogue import BOOLEAN_KIND, STRING_KIND
 
+# NUL, and lone surrogates, which UTF-8 does not have.
+_NOT_IN_PATHS = re.compile("[\\x00\\ud800-\\udfff]")
 SAVED = "Data saved successfully"
 
 
@@ -153,9 +156,10 @@ class LocalFileSinkBlockV1(WorkflowBlock):
                 "local_file_sink may not use the file system of this host; the host allows it with "
                 "the init parameter allow_access_to_file_system"
             )
-        if "\0" in target_directory or "\0" in file_name_prefix:
+        if _NOT_IN_PATHS.search(target_directory) or _NOT_IN_PATHS.search(file_name_prefix):
             raise PermissionError(
-                "target_directory and file_name_prefix must not hold the character NUL"
+                "target_directory and file_name_prefix must not hold the character NUL or half a "
+                f"character, got {target_directory!r} and {file_name_prefix!r}"
             )
         directory = Path(target_directory).resolve()
         if self._permitted is not None:

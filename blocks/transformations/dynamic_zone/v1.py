@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     import supervision as sv
 
 
+MOST_VERTICES = 1000
+
+
 class DynamicZoneManifest(WorkflowBlockManifest):
     model_config = ConfigDict(
         json_schema_extra={
@@ -114,9 +117,9 @@ class DynamicZoneBlockV1(WorkflowBlock):
     ) -> BlockResult:
         """`zones`: a polygon a mask, lists of [x, y] px; `predictions`: the detections with zones
         for masks; `simplification_converged`: whether every zone has its corners by itself."""
-        if required_number_of_vertices < 3:
+        if not 3 <= required_number_of_vertices <= MOST_VERTICES:
             raise ValueError(
-                f"`required_number_of_vertices` must be at least 3, got "
+                f"`required_number_of_vertices` must lie in 3 to {MOST_VERTICES}, got "
                 f"{required_number_of_vertices!r}"
             )
         if not scale_ratio > 0:

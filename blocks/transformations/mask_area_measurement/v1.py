@@ -30,6 +30,10 @@ AREA_PX = "area_px"
 AREA_CONVERTED = "area_converted"
 
 
+# Its square is still a number.
+LARGEST_UNIT_PX = 1e100
+
+
 class MaskAreaMeasurementManifest(WorkflowBlockManifest):
     model_config = ConfigDict(
         json_schema_extra={
@@ -85,8 +89,11 @@ class MaskAreaMeasurementBlockV1(WorkflowBlock):
 
     def run(self, predictions: sv.Detections, pixels_per_unit: float) -> BlockResult:
         """`predictions`: the detections with the columns `area_px` and `area_converted`."""
-        if not pixels_per_unit > 0:
-            raise ValueError(f"`pixels_per_unit` must be positive, got {pixels_per_unit!r:.60}")
+        if not 0 < pixels_per_unit <= LARGEST_UNIT_PX:
+            raise ValueError(
+                f"`pixels_per_unit` must be positive and at most {LARGEST_UNIT_PX:g}, got "
+                f"{pixels_per_unit!r:.60}"
+            )
         areas = areas_px(predictions)
         converted = areas / pixels_per_unit**2
         return {

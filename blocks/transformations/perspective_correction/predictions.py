@@ -8,8 +8,8 @@ import cv2
 import numpy as np
 
 from blocks.kinds.detections import keys
+from blocks.kinds.detections.compact import compact_from_crops, compact_from_dense
 from blocks.kinds.detections.lineage import image_size_of, keep_image_level
-from blocks.kinds.detections.polygons import compact_from_crops, compact_from_dense
 from blocks.kinds.detections.rle import compact_from_rles, rles_from_compact
 from blocks.transformations.perspective_correction.quadrilateral import Rectification
 

@@ -9,7 +9,7 @@ import cv2
 import numpy as np
 from pydantic import AliasChoices, ConfigDict, Field
 
-from blocks.parameters import whole_number
+from blocks.parameters import picture_size
 from blocks.transformations.perspective_correction.predictions import correct_predictions
 from blocks.transformations.perspective_correction.quadrilateral import (
     is_polygon,
@@ -168,9 +168,12 @@ class PerspectiveCorrectionBlockV1(WorkflowBlock):
                     largest_quadrilateral(
                         polygons[index], f"Field `{POLYGONS_FIELD}` of image {index}"
                     ),
-                    (
-                        whole_number("transformed_rect_width", widths[index], minimum=2),
-                        whole_number("transformed_rect_height", heights[index], minimum=2),
+                    picture_size(
+                        "transformed_rect_width",
+                        widths[index],
+                        "transformed_rect_height",
+                        heights[index],
+                        minimum=2,
                     ),
                     extend_perspective_polygon_by_detections_anchor,
                     warp_image,
@@ -192,6 +195,11 @@ def _correct(
         return dict.fromkeys(names)
     points = _anchor_points(detections, anchor)
     rectification = rectify(polygon, *size_wh, points, f"Field `{POLYGONS_FIELD}`")
+    # Detections far outside the polygon extend the rectangle.
+    width, height = rectification.size_wh
+    picture_size(
+        "extended_transformed_rect_width", width, "extended_transformed_rect_height", height
+    )
     warped = image
     if warp_image:
         pixels = cv2.warpPerspective(

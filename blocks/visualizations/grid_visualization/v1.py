@@ -10,6 +10,7 @@ import cv2
 import numpy as np
 from pydantic import ConfigDict, Field, PositiveInt
 
+from blocks.parameters import picture_size
 from execution_engine.block_api import (
     Batch,
     BlockResult,
@@ -80,8 +81,9 @@ class GridVisualizationBlockV1(WorkflowBlock):
     def run(self, images: Any, width: int, height: int) -> BlockResult:
         """`image`: the canvas, with the lineage of the first image."""
         cells = list(_flatten([images]))
+        size_wh = picture_size("width", width, "height", height)
         canvas = draw_grid(
-            [None if image is None else image.numpy_image for image in cells], width, height
+            [None if image is None else image.numpy_image for image in cells], *size_wh
         )
         first = next((image for image in cells if image is not None), None)
         if first is None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from blocks.flow_control.video_time import PerVideo
 from blocks.parameters import whole_number
+from blocks.per_video import PerVideo
 from blocks.visualizations.anchors import BoxAnchor, position_of
 from blocks.visualizations.drawable import drawable
 from blocks.visualizations.heatmap_visualization.movement import MovingTracks

@@ -11,6 +11,7 @@ from pydantic import Field
 from blocks.parameters import choice
 from blocks.visualizations.colour_text import colour_of
 from blocks.visualizations.drawable import drawable
+from blocks.visualizations.drawn_text import drawable_text
 from blocks.visualizations.keypoint_visualization.joints import (
     MOST_JOINTS,
     Joints,
@@ -253,7 +254,9 @@ def _draw_dots(annotator: Any, pixels: Any, joints: Joints) -> None:
 
 
 def _draw_names(annotator: Any, pixels: Any, joints: Joints) -> None:
-    annotator.annotate(pixels, joints.key_points(), labels=joints.names)
+    annotator.annotate(
+        pixels, joints.key_points(), labels=[drawable_text(name) for name in joints.names]
+    )
 
 
 _DRAWINGS = {"edge": _draw_edges, "vertex": _draw_dots, "vertex_label": _draw_names}

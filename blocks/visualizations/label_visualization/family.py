@@ -10,6 +10,7 @@ from pydantic import Field
 from blocks.visualizations.anchors import position_of
 from blocks.visualizations.colour_text import colour_of
 from blocks.visualizations.drawable import drawable
+from blocks.visualizations.drawn_text import drawable_text
 from blocks.visualizations.label_visualization.texts import LabelText, label_texts
 from blocks.visualizations.limits import line_thickness
 from blocks.visualizations.limits import pixels as whole_pixels
@@ -126,7 +127,7 @@ class LabelBlock(VisualizationBlock):
             pixels = annotator.annotate(
                 pixels,
                 detections,
-                labels=label_texts(counted, text),
+                labels=[drawable_text(label) for label in label_texts(counted, text)],
                 custom_color_lookup=colours.indices(detections),
             )
         return drawn(image, pixels)

@@ -8,6 +8,7 @@ import cv2
 import numpy as np
 
 from blocks.visualizations.colour_text import Bgr
+from blocks.visualizations.drawn_text import drawable_text
 
 FONT = cv2.FONT_HERSHEY_SIMPLEX
 TAB = "    "
@@ -55,7 +56,7 @@ class TextBlock:
     """
 
     def __init__(self, text: str, style: TextStyle) -> None:
-        self.lines = text.replace("\r\n", "\n").replace("\t", TAB).split("\n")
+        self.lines = drawable_text(text).replace("\r\n", "\n").replace("\t", TAB).split("\n")
         self.style = style
         self._widths = [self._measure(line)[0] for line in self.lines]
         _, self._ascent, self._descent = self._measure("Ag")

@@ -17,6 +17,8 @@ from pydantic import (
 from blocks.formatters.message_template import fill_message
 from blocks.formatters.named_operations import NamedOperations, check_names
 from blocks.visualizations.colour_text import parse_colour
+from blocks.visualizations.limits import fraction, shift, text_scale
+from blocks.visualizations.limits import pixels as pixels_of
 from blocks.visualizations.manifest import COPY_IMAGE_REASON
 from blocks.visualizations.text_display.drawing import TextBlock, TextStyle, place_in_image
 from blocks.visualizations.visualization_block import colour_copy
@@ -263,23 +265,17 @@ class TextDisplayBlockV1(WorkflowBlock):
         _check_choice("text_align", text_align, Align)
         _check_choice("position_mode", position_mode, PositionMode)
         _check_choice("anchor", anchor, Anchor)
-        _check_at_least("font_thickness", font_thickness, 1)
-        _check_at_least("padding", padding, 0)
-        _check_at_least("border_radius", border_radius, 0)
-        if font_scale <= 0:
-            raise ValueError(f"font_scale must be greater than 0, got {font_scale}")
-        if not 0.0 <= background_opacity <= 1.0:
-            raise ValueError(f"background_opacity must lie from 0 to 1, got {background_opacity}")
-        transparent = background_color.strip().lower() == TRANSPARENT or background_opacity == 0
+        opacity = fraction("background_opacity", background_opacity)
+        transparent = background_color.strip().lower() == TRANSPARENT or opacity == 0
         style = TextStyle(
             colour=parse_colour(text_color),
             background=None if transparent else parse_colour(background_color),
-            opacity=background_opacity,
-            font_scale=font_scale,
-            thickness=font_thickness,
-            padding=padding,
+            opacity=opacity,
+            font_scale=text_scale("font_scale", font_scale),
+            thickness=pixels_of("font_thickness", font_thickness, 1),
+            padding=pixels_of("padding", padding),
             align=text_align,
-            border_radius=border_radius,
+            border_radius=pixels_of("border_radius", border_radius),
         )
         values = self._operations.apply(text_parameters, text_parameters_operations)
         pixels = colour_copy(image.numpy_image)
@@ -287,10 +283,11 @@ class TextDisplayBlockV1(WorkflowBlock):
         if message:
             block = TextBlock(message, style)
             if position_mode == "absolute":
-                left, top = position_x, position_y
+                left, top = shift("position_x", position_x), shift("position_y", position_y)
             else:
                 image_wh = (pixels.shape[1], pixels.shape[0])
-                left, top = place_in_image(image_wh, block.size_wh, anchor, (offset_x, offset_y))
+                offset = (shift("offset_x", offset_x), shift("offset_y", offset_y))
+                left, top = place_in_image(image_wh, block.size_wh, anchor, offset)
             block.draw(pixels, left, top)
         return {"image": WorkflowImageData.copy_and_replace(image, numpy_image=pixels)}
 
@@ -298,8 +295,3 @@ class TextDisplayBlockV1(WorkflowBlock):
 def _check_choice(name: str, value: str, choices: Any) -> None:
     if value not in get_args(choices):
         raise ValueError(f"{name} must be one of {', '.join(get_args(choices))}, got {value!r}")
-
-
-def _check_at_least(name: str, value: int, least: int) -> None:
-    if value < least:
-        raise ValueError(f"{name} must be at least {least}, got {value}")

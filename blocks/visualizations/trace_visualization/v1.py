@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from pydantic import Field
 
-from blocks.flow_control.video_time import PerVideo
 from blocks.parameters import whole_number
+from blocks.per_video import PerVideo
 from blocks.visualizations.anchors import position_of
 from blocks.visualizations.limits import line_thickness
 from blocks.visualizations.manifest import (

@@ -64,9 +64,11 @@ class TestBlur:
             blur(np.zeros((4, 4), np.uint8), blur_type, 4)
 
     @pytest.mark.parametrize("blur_type", ["average", "gaussian", "median", "bilateral"])
-    @pytest.mark.parametrize("size", [0, -3, 2.5, None])
+    @pytest.mark.parametrize("size", [0, -3, 2.5, None, 1_000_001])
     def test_bad_size(self, blur_type: str, size: Any) -> None:
-        """A size below 1, a fraction and nothing are refused by field."""
+        """A size below 1, a fraction, nothing, and a window that would take minutes are refused by
+        field.
+        """
         with pytest.raises(ValueError, match="Field `kernel_size` must be a whole number"):
             blur(np.zeros((4, 4), np.uint8), blur_type, size)
 

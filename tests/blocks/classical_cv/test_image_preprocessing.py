@@ -38,10 +38,12 @@ class TestResize:
         result = resize(np.zeros(shape, np.uint8), width=9, height=2)
         assert result.shape == (2, 9, *shape[2:])
 
-    @pytest.mark.parametrize(("field", "size"), [("width", (0, 5)), ("height", (5, -1))])
+    @pytest.mark.parametrize(
+        ("field", "size"), [("width", (0, 5)), ("height", (5, -1)), ("width", (2**31, 5))]
+    )
     def test_bad_size(self, field: str, size: tuple[int, int]) -> None:
-        """A size below 1 is refused by field."""
-        with pytest.raises(ValueError, match=f"Field `{field}` must be a whole number of at least"):
+        """A size below 1, or one that would take all memory, is refused by field."""
+        with pytest.raises(ValueError, match=f"Field `{field}` must be a whole number from 1 to"):
             resize(np.zeros((3, 3), np.uint8), *size)
 
 

@@ -62,6 +62,11 @@ class TestCountColor:
         assert count_color(pixels, (102, 100, 101), 5) == 2
         assert count_color(pixels, (102, 100, 0), 5) == 0
 
+    @pytest.mark.parametrize("tolerance", [255, 1000, 2**70])
+    def test_any_colour(self, tolerance: int, noise: np.ndarray) -> None:
+        """A tolerance over all gray levels takes every pixel."""
+        assert count_color(noise, "#000", tolerance) == noise.shape[0] * noise.shape[1]
+
     @pytest.mark.parametrize("tolerance", [-1, 0.5, "10"])
     def test_bad_tolerance(self, tolerance: Any) -> None:
         """A bad tolerance is refused by field."""

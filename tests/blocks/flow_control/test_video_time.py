@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blocks.flow_control.video_time import Moment, PerVideo, moment_of, video_of
+from blocks.flow_control.video_time import Moment, moment_of, video_of
 from execution_engine.block_api import WorkflowImageData
 
 MakeFrame = Callable[..., WorkflowImageData]
@@ -75,29 +75,3 @@ class TestVideoOf:
         assert still.video_metadata.frame_number == 0
         assert video_of(still) is None
         assert video_of(None) is None
-
-
-class TestPerVideo:
-    def test_replace_if(self) -> None:
-        """The condition sees what is stored, None at first, and decides."""
-        state: PerVideo[int] = PerVideo()
-        seen: list[int | None] = []
-
-        def grows(stored: int | None) -> bool:
-            seen.append(stored)
-            return stored is None or stored < 5
-
-        assert state.replace_if("a", 5, grows) is True
-        assert state.replace_if("a", 4, grows) is False
-        assert seen == [None, 5]
-        assert state.get("a") == 5
-
-    def test_is_bounded(self) -> None:
-        """The video that was not used for longest is forgotten."""
-        state: PerVideo[int] = PerVideo(max_videos=2)
-        for video in ("a", "b"):
-            state.set(video, 1)
-        state.get("a")
-        state.set("c", 1)
-        assert [state.get(v) for v in ("a", "b", "c")] == [1, None, 1]
-        assert len(state) == 2

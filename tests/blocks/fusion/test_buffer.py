@@ -28,6 +28,11 @@ class TestRun:
         block.run("b", 2, True)
         assert first == ["a", None]
 
+    def test_length_that_takes_all_memory(self) -> None:
+        """A list that no machine could make anew each run is refused."""
+        with pytest.raises(ValueError, match="`length` must be at most 1000000, got 2147483648"):
+            BufferBlockV1().run("a", 2**31, True)
+
 
 class TestManifest:
     @pytest.mark.parametrize("length", [0, -1])

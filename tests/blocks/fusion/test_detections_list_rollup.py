@@ -80,6 +80,11 @@ class TestPlaces:
         with pytest.raises(ValueError, match="must be a list of detections, got str at 1"):
             roll_up(some([]), "text")
 
+    def test_no_list(self) -> None:
+        """A value that is no list is named by type."""
+        with pytest.raises(ValueError, match="must be a list of detections, got float"):
+            DetectionsListRollUpBlockV1().run(PARENTS, 0.5, "max", 0.0, 10.0)  # type: ignore[arg-type]
+
     @pytest.mark.parametrize("form", WITH_MASKS)
     def test_masks(self, form: MaskForm) -> None:
         """Masks land pixel by pixel on the image of the parents."""

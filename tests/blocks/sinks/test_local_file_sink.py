@@ -190,7 +190,7 @@ class TestPermissions:
             block.run("x", "txt", "append_log", str(allowed), "link/p", 1)
         assert not list(outside.iterdir())
 
-    @pytest.mark.parametrize("prefix", ["../p", "/tmp/p", "a/../../p", "p\0q"])
+    @pytest.mark.parametrize("prefix", ["../p", "/tmp/p", "a/../../p", "p\0q", "p\ud800"])
     def test_prefix_that_leads_out_is_refused(
         self, write: Callable[..., Any], tmp_path: Path, prefix: str
     ) -> None:

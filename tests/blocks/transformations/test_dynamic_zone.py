@@ -206,7 +206,8 @@ class TestZones:
     @pytest.mark.parametrize(
         ("changed", "message"),
         [
-            ({"corners": 2}, "at least 3, got 2"),
+            ({"corners": 2}, "in 3 to 1000, got 2"),
+            ({"corners": 2**70}, "in 3 to 1000, got 1180591620717411303424"),
             ({"scale": 0}, "must be positive, got 0"),
             ({"share": 1.1}, "in 0 to 1, got 1.1"),
         ],

@@ -44,7 +44,7 @@ class TestAreas:
         for key in ("area_px", "area_converted"):
             assert (result.data[key].shape, result.data[key].dtype) == ((0,), np.float64)
 
-    @pytest.mark.parametrize("pixels", [0, -1, float("nan")])
+    @pytest.mark.parametrize("pixels", [0, -1, float("nan"), 1e308, float("inf")])
     def test_bad_scale(self, pixels: float) -> None:
         """A scale that came through a reference is checked."""
         with pytest.raises(ValueError, match="`pixels_per_unit` must be positive"):

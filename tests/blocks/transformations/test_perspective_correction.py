@@ -365,6 +365,7 @@ class TestPerspectiveCorrectionBlockV1:
             ({"polygons": [ROAD] * 3}, "one entry for all images or one for each of the 2"),
             ({"polygons": [ROAD[:3]]}, "of image 0 must hold a polygon of four points"),
             ({"transformed_rect_width": 1}, "`transformed_rect_width` must be a whole number"),
+            ({"transformed_rect_width": 2**31}, "`transformed_rect_width` must be a whole number"),
             (
                 {"extend_perspective_polygon_by_detections_anchor": "MIDDLE"},
                 "detections_anchor` must be empty, ALL or one of CENTER",

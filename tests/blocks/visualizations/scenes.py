@@ -13,7 +13,7 @@ import numpy as np
 import supervision as sv
 
 import blocks.visualizations
-from blocks.kinds.detections.polygons import compact_from_dense
+from blocks.kinds.detections.compact import compact_from_dense
 from blocks.kinds.detections.rle import rles_from_compact
 from execution_engine.block_api import (
     ImageParentMetadata,

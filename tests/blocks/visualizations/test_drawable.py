@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import supervision as sv
 
-from blocks.kinds.detections.polygons import compact_from_dense
+from blocks.kinds.detections.compact import compact_from_dense
 from blocks.kinds.detections.serialise import serialise_detections
 from blocks.visualizations.drawable import (
     FARTHEST,

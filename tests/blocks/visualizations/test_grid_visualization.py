@@ -115,6 +115,12 @@ class TestRun:
         with pytest.raises(ValueError, match="takes images, got str"):
             GridVisualizationBlockV1().run(["x"], 8, 8)
 
+    @pytest.mark.parametrize("size", [(2**31, 8), (30000, 30000)])
+    def test_huge_canvas(self, size: tuple[int, int]) -> None:
+        """A canvas that would take all memory is refused by field."""
+        with pytest.raises(ValueError, match="`width`"):
+            GridVisualizationBlockV1().run([], *size)
+
     def test_inputs_are_left_alone(self) -> None:
         """Pixels of the images are not changed."""
         pixels = solid(5, 5)

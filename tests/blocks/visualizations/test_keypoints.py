@@ -148,6 +148,20 @@ class TestKeypointVisualization:
         expected = annotator.annotate(BLACK.copy(), key_points, labels=["joint 0", "joint 1"])
         assert (named == expected).all()
 
+    def test_lone_surrogate(self) -> None:
+        """Half a character in a name is drawn as a question mark: OpenCV would end the process."""
+        drawn = [
+            run(
+                "keypoint_v1",
+                person([(40, 40)], names=[name]),
+                BLACK,
+                annotator_type="vertex_label",
+            )
+            for name in ("a\ud800", "a?")
+        ]
+        assert (drawn[0] == drawn[1]).all()
+        assert drawn[0].any()
+
     def test_far_joint(self) -> None:
         """A joint far outside the image is drawn towards, and does not stop the drawing."""
         detections = person([(10, 10), (1e12, 10)])

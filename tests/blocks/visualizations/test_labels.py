@@ -92,6 +92,17 @@ class TestLabelVisualization:
         for index, shape in enumerate(shapes):
             assert all((shape != other).any() for other in shapes[index + 1 :])
 
+    def test_lone_surrogate(self) -> None:
+        """Half a character in a class name is drawn as a question mark: OpenCV would end the
+        process.
+        """
+        drawn = []
+        for name in ("a\ud800", "a?"):
+            detections = objects()[:1]
+            detections.data["class_name"] = np.array([name])
+            drawn.append(run("label_v1", detections))
+        assert (drawn[0] == drawn[1]).all()
+
     def test_several_lines(self) -> None:
         """A line feed in a class name starts a new line."""
         heights = []

@@ -8,7 +8,7 @@ import supervision as sv
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from blocks.kinds.detections.polygons import compact_from_dense
+from blocks.kinds.detections.compact import compact_from_dense
 from blocks.visualizations.mask_painting import (
     blend_labels,
     clipped_boxes,

@@ -195,6 +195,12 @@ class TestRun:
         """Images of one pixel and of 4K are drawn on."""
         assert run(image(*size), text="Hello\nWorld").shape == (*size, 3)
 
+    def test_lone_surrogate(self) -> None:
+        """Half a character, as JSON escapes can bring it, is drawn as a question mark: OpenCV
+        would end the process.
+        """
+        assert np.array_equal(run(image(), text="a\ud800"), run(image(), text="a?"))
+
     def test_empty_text_draws_nothing(self) -> None:
         """Without text there is no box."""
         assert (run(image(), text="") == 100).all()
@@ -205,11 +211,16 @@ class TestRun:
             ("text_align", "middle", "text_align must be one of left, center, right, got 'middle'"),
             ("anchor", "top", "anchor must be one of center, top_left"),
             ("position_mode", "x", "position_mode must be one of absolute, relative"),
-            ("font_thickness", 0, "font_thickness must be at least 1, got 0"),
-            ("padding", -1, "padding must be at least 0"),
-            ("border_radius", -1, "border_radius must be at least 0"),
-            ("font_scale", 0, "font_scale must be greater than 0"),
-            ("background_opacity", 1.5, "background_opacity must lie from 0 to 1"),
+            ("font_thickness", 0, "`font_thickness` must be a whole number from 1 to .*, got 0"),
+            ("padding", -1, "`padding` must be a whole number from 0 to .*, got -1"),
+            ("border_radius", -1, "`border_radius` must be a whole number from 0"),
+            ("font_scale", 0, "`font_scale` must be a number from 0.01 to 100.0, got 0"),
+            # OpenCV ends the process on letters that large.
+            ("font_scale", 1e6, "`font_scale` must be a number from 0.01 to 100.0, got 1000000.0"),
+            ("font_scale", 2**70, "`font_scale` must be a number from"),
+            ("padding", 2**31, "`padding` must be a whole number from 0 to 32767, got 2147483648"),
+            ("offset_x", 2**31, "`offset_x` must be a whole number from -32767 to 32767"),
+            ("background_opacity", 1.5, "`background_opacity` must be a number from 0.0 to 1.0"),
             ("text_color", "nope", "'nope' is no colour"),
             ("background_color", "nope", "'nope' is no colour"),
         ],

@@ -21,7 +21,54 @@ def parse_inputs(*inputs: dict[str, Any]) -> tuple[InputDeclaration, ...]:
     return parsed.inputs
 
 
+class TestNesting:
+    @pytest.mark.parametrize("depth", [201, 900, 100_000])
+    def test_too_deep(self, depth: int) -> None:
+        """A definition that is nested deeper than any real one is one problem with its place."""
+        deep: Any = 1
+        for _ in range(depth):
+            deep = [deep]
+        problems = ProblemList()
+        parse_definition(workflow([parameter("a", default_value=deep)]), problems)
+        (problem,) = problems.problems
+        assert problem.code == "nested_too_deep"
+        assert problem.where.startswith("/inputs/0/default_value")
+        assert problem.message == (
+            "The definition is nested more than 200 levels deep here, or an object holds itself."
+        )
+
+    def test_an_object_that_holds_itself(self) -> None:
+        """A circle of objects is a problem, not an endless walk."""
+        definition = workflow()
+        definition["steps"] = [definition, definition]
+        problems = ProblemList()
+        parse_definition(definition, problems)
+        assert [problem.code for problem in problems.problems] == ["nested_too_deep"]
+
+    def test_deep_enough(self) -> None:
+        """What real definitions nest passes."""
+        deep: Any = 1
+        for _ in range(190):
+            deep = {"a": deep}
+        problems = ProblemList()
+        parse_definition(workflow([parameter("a", default_value=deep)]), problems)
+        assert len(problems) == 0
+
+
 class TestInputs:
+    @pytest.mark.parametrize(("depth", "fine"), [(32, True), (33, False), (10**9, False)])
+    def test_deepest_batch(self, depth: int, fine: bool) -> None:
+        """A depth of nesting that would take all time and memory is refused."""
+        problems = ProblemList()
+        given = {"type": "WorkflowBatchInput", "name": "a", "dimensionality": depth}
+        parse_definition(workflow([given]), problems)
+        texts = [problem.message for problem in problems.problems]
+        expected = (
+            "Input 'a': a batch input has a dimensionality of at most 32, got a number "
+            f"{depth}."
+        )
+        assert texts == ([] if fine else [expected])
+
     @pytest.mark.parametrize(
         ("type_name", "kinds", "dimensionality"),
         [

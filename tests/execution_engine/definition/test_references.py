@@ -91,6 +91,19 @@ class TestNearest:
         """A name that is near in both ways is given once."""
         assert nearest("image", ["image", "IMAGE"], 3) == ["image", "IMAGE"]
 
+    @pytest.mark.parametrize(
+        ("word", "names", "near"),
+        [
+            ("number", ["contours", "number_contours"], ["number_contours"]),
+            ("Image", ["InferenceImage", "WorkflowImage"], ["WorkflowImage"]),
+            ("output_image_of_step", ["mask", "image"], ["image"]),
+            ("in", ["inputs"], []),
+        ],
+    )
+    def test_part_of_a_name(self, word: str, names: list[str], near: list[str]) -> None:
+        """A name that holds the word, or is part of it, is near; the most alike is first."""
+        assert nearest(word, names) == near
+
     def test_hint(self) -> None:
         """The hint names the nearest, or there is none."""
         assert did_you_mean("imag", ["image"]) == "did you mean 'image'?"

@@ -36,6 +36,17 @@ def _refused(definition: dict[str, Any], inputs: dict[str, Any], *blocks: Any) -
     return str(caught.value)
 
 
+class TestGiven:
+    @pytest.mark.parametrize(
+        ("given", "shown"), [(None, "null"), ([], "a list"), ("x", "text 'x'"), (3, "a number 3")]
+    )
+    def test_no_object(self, given: Any, shown: str) -> None:
+        """The inputs of a run are an object; anything else is named."""
+        assert _refused(ECHO_X, given) == (
+            f"The inputs of a run are an object of values by name, got {shown}."
+        )
+
+
 class TestBatchSize:
     @pytest.mark.parametrize(
         ("inputs", "rows"),

@@ -264,10 +264,26 @@ class TestFiles:
         for path in (tmp_path, Path("/dev/zero")):
             assert "no regular file" in refusal(path, codec)
 
-    def test_missing(self, tmp_path: Path) -> None:
-        """A path to nothing names the path."""
+    def test_missing(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A path to nothing is named, with the folder where relative ones start; a name may be
+        base64 by chance.
+        """
         codec = ImageCodec(allow_local_files=True)
-        assert "gone.png" in refusal({"type": "file", "value": str(tmp_path / "gone.png")}, codec)
+        gone = str(tmp_path / "gone.png")
+        assert refusal({"type": "file", "value": gone}, codec) == (
+            f"The image `image` was given as the text '{gone}', which is no file that exists."
+        )
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "images").mkdir()
+        for value in ("street.png", "street", "images/street01", "car1"):
+            assert refusal(value, codec) == (
+                f"The image `image` was given as the text '{value}', which is neither a file that "
+                f"exists nor base64; relative paths start at {tmp_path}."
+            )
+        assert refusal("images", codec) == (
+            "The image `image` was given as the text 'images', which is a folder, not a file."
+        )
+        assert refusal("", codec) == "The image `image` was given as an empty text."
 
 
 class TestSerialisedNumpy:

@@ -1,13 +1,32 @@
-"""Which images count as frames of a video."""
+"""Which images count as frames of a video, and how images are shown."""
 
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from execution_engine.images.image_data import WorkflowImageData
 from execution_engine.images.metadata import ImageParentMetadata, VideoMetadata
 
 PIXELS = np.zeros((2, 3, 3), np.uint8)
+
+
+class TestRepr:
+    @pytest.mark.parametrize(
+        ("pixels", "text"),
+        [
+            (PIXELS, "WorkflowImageData(3x2 px, 3 channels, parent 'i')"),
+            (PIXELS[:, :, 0], "WorkflowImageData(3x2 px, 1 channel, parent 'i')"),
+        ],
+    )
+    def test_pixels(self, pixels: np.ndarray, text: str) -> None:
+        """Width, height, channels and parent are shown."""
+        assert repr(WorkflowImageData(ImageParentMetadata("i"), numpy_image=pixels)) == text
+
+    def test_encoded_text_is_not_decoded(self) -> None:
+        """An image that is still text shows its length, even when it would not decode."""
+        image = WorkflowImageData(ImageParentMetadata("i"), base64_image="no image")
+        assert repr(image) == "WorkflowImageData(base64 text of 8 characters, parent 'i')"
 
 
 class TestHasVideoMetadata:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
 import textwrap
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -110,6 +112,56 @@ class TestVariable:
         with pytest.raises(PluginInterfaceError) as caught:
             plugin_from_module("fruit_none")
         assert str(caught.value) == "Plug-in module 'fruit_none' has no function load_blocks()."
+
+    @pytest.mark.parametrize(
+        ("given", "text"),
+        [
+            (
+                "None",
+                "Plug-in module 'fruit_odd': load_blocks() gives None, expected a list of "
+                "WorkflowBlock classes.",
+            ),
+            (
+                "Pear",
+                "Plug-in module 'fruit_odd': load_blocks() gives the class fruit_odd.Pear, "
+                "expected a list of WorkflowBlock classes.",
+            ),
+            (
+                "[Pear]",
+                "Plug-in 'fruit_odd': among its blocks is the class fruit_odd.Pear, which has no "
+                "get_manifest(); expected a list of WorkflowBlock classes.",
+            ),
+            (
+                "[Broken]",
+                "Plug-in 'fruit_odd': the class fruit_odd.Broken cannot be read as a block: "
+                "KeyError: 'x'",
+            ),
+        ],
+    )
+    def test_blocks_that_are_none(
+        self, modules: Path, monkeypatch: pytest.MonkeyPatch, given: str, text: str
+    ) -> None:
+        """What is no list of blocks is told by module, object and what was expected."""
+        body = """
+from execution_engine.block_api import WorkflowBlock
+
+class Pear:
+    pass
+
+class Broken(WorkflowBlock):
+    @classmethod
+    def get_manifest(cls):
+        raise KeyError("x")
+
+def load_blocks():
+    return """
+        (modules / "fruit_odd.py").write_text(body + given, encoding="utf-8")
+        monkeypatch.delitem(sys.modules, "fruit_odd", raising=False)
+        importlib.invalidate_caches()
+        monkeypatch.setattr(sys, "dont_write_bytecode", True)
+        with pytest.raises(PluginInterfaceError) as caught:
+            discover_registry({"WORKFLOWS_PLUGINS": "fruit_odd"})
+        assert str(caught.value) == text
 
     @pytest.mark.parametrize("hook", ["load_blocks", "load_kinds"])
     def test_hook_that_fails(self, modules: Path, hook: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -148,7 +149,7 @@ class TestExtras:
         assert found["extra one"].text == "installed"
         assert found["extra two"].text == "installed in part: c is not installed"
         assert found["extra three"].state == "note"
-        assert "pip install 'weftlens[three]'" in found["extra three"].text
+        assert "pip install -e '.[three]'" in found["extra three"].text
 
 
 class TestLibraries:
@@ -193,6 +194,30 @@ class TestBlockLibrary:
         (finding,) = doctor.block_library()
         assert finding.state == "problem"
         assert "no_such_module" in finding.text
+        assert finding.mending == (
+            "correct the name in WORKFLOWS_PLUGINS, or add the folder that the module lies in to "
+            "PYTHONPATH"
+        )
+
+    @pytest.mark.parametrize(
+        ("body", "mending"),
+        [
+            ("import no_such_dependency", "install 'no_such_dependency', which the plug-in needs"),
+            ("1 / 0", "correct the plug-in that the text names"),
+            ("def load_blocks():\n    return [5]", "correct the plug-in that the text names"),
+            ("BLOCKS_SOURCE = 'workflows_core'\nload_blocks = list", "remove one of the two"),
+        ],
+    )
+    def test_what_helps(
+        self, body: str, mending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The remedy fits the fault: a module that is not found, wrong code, or a clash."""
+        name = f"doctor_plugin_{abs(hash(body))}"
+        (tmp_path / f"{name}.py").write_text(body, encoding="utf-8")
+        monkeypatch.syspath_prepend(str(tmp_path))
+        monkeypatch.setenv("WORKFLOWS_PLUGINS", name)
+        (finding,) = doctor.block_library()
+        assert finding.mending.startswith(mending)
 
     def test_no_blocks(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """An installation without entry points has no blocks."""

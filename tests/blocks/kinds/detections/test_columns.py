@@ -8,7 +8,7 @@ import pytest
 import supervision as sv
 
 from blocks.kinds.detections.columns import column, copy_of, select, with_columns
-from blocks.kinds.detections.polygons import compact_from_dense
+from blocks.kinds.detections.compact import compact_from_dense
 from execution_engine.images import WorkflowImageData
 
 Make = Callable[..., sv.Detections]

@@ -8,7 +8,7 @@ import pytest
 import supervision as sv
 
 from blocks.kinds.detections import concat_detections
-from blocks.kinds.detections.polygons import compact_from_dense
+from blocks.kinds.detections.compact import compact_from_dense
 from execution_engine.images import WorkflowImageData
 from execution_engine.kinds.codec import CodecRegistry
 from tests.blocks.detection_sets import an_image, dense_masks, rle_masks, some

@@ -8,12 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from blocks.kinds.detections.polygons import (
-    compact_from_crops,
-    compact_from_dense,
-    mask_polygons,
-    polygon_crop,
-)
+from blocks.kinds.detections.compact import compact_from_crops, compact_from_dense
+from blocks.kinds.detections.polygons import mask_polygons, polygon_crop
 
 MASKS = hnp.arrays(bool, st.tuples(st.integers(1, 14), st.integers(1, 14)), fill=st.booleans())
 

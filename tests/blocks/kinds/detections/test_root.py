@@ -9,7 +9,7 @@ import pytest
 import supervision as sv
 
 from blocks.kinds.detections.columns import copy_of
-from blocks.kinds.detections.polygons import compact_from_dense
+from blocks.kinds.detections.compact import compact_from_dense
 from blocks.kinds.detections.rle import compact_from_rles, rles_from_compact
 from blocks.kinds.detections.root import to_root
 from execution_engine.images import WorkflowImageData

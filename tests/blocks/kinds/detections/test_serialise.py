@@ -9,7 +9,7 @@ import pytest
 import supervision as sv
 from pycocotools import mask as coco
 
-from blocks.kinds.detections.polygons import compact_from_dense
+from blocks.kinds.detections.compact import compact_from_dense
 from blocks.kinds.detections.rle import rles_from_compact
 from blocks.kinds.detections.serialise import serialise_detections
 from execution_engine.errors import ExecutionEngineRuntimeError
