@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from execution_engine.compiler.validation_messages import literal_expectations
 from execution_engine.definition.parser import describe
-from execution_engine.errors import RuntimeInputError
+from execution_engine.errors import RuntimeInputError, WorkflowImageLoadError
 from execution_engine.executor.axes import Axis
 from execution_engine.executor.state import RunState
 from execution_engine.kinds.codec import DecodingContext
@@ -163,8 +163,11 @@ def _decode(item: InputPlan, identifier: str, value: Any, context: DecodingConte
         except Exception as error:  # the contract: any refusal means "try the next kind"
             first = first or error
             refusals.append(f"as {codec.kind}: {str(error).rstrip('.')}")
+    message = f"Input '{identifier}' does not decode ({'; '.join(refusals)})."
+    if len(refusals) == 1 and isinstance(first, WorkflowImageLoadError):
+        message = first.public_message  # it names the input itself
     raise RuntimeInputError(
-        f"Input '{identifier}' does not decode ({'; '.join(refusals)}).",
+        message,
         context=_ASSEMBLY,
         inner_error=first,
     ) from first

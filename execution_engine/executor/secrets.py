@@ -90,6 +90,11 @@ class Secrets:
                 setattr(error, name, replace(value, **texts))
             elif isinstance(value, (str, list)):
                 setattr(error, name, self.in_data(value))
+            elif isinstance(value, BaseException):
+                self._hide_in_one(value)
+                text = str(value)
+                if self.in_text(text) != text:  # it makes its text from something else
+                    setattr(error, name, ValueError(self.in_text(text)))
 
 
 def secrets_of(plan: Plan, state: RunState, given: Mapping[str, Any]) -> Secrets:

@@ -46,6 +46,26 @@ class TestLoadDefinition:
         with pytest.raises(WorkflowDefinitionError, match="cannot be read: Is a directory"):
             load_definition(tmp_path)
 
+    @pytest.mark.parametrize("name", ["a\0b", "\ud800"])
+    def test_characters_that_no_path_has(self, name: str) -> None:
+        """A path that cannot be is a file that cannot be read."""
+        with pytest.raises(WorkflowDefinitionError, match="cannot be read"):
+            load_definition(name)
+
+    @pytest.mark.parametrize(
+        ("number", "message"),
+        [
+            ("NaN", "it holds NaN, which is no JSON number; write null or a text"),
+            ("-Infinity", "it holds -Infinity, which is no JSON number"),
+            ("1" * 5000, "Exceeds the limit"),
+        ],
+    )
+    def test_numbers_that_json_lacks(self, number: str, message: str) -> None:
+        """What Python's reader would take or stumble over is said to be no JSON."""
+        with pytest.raises(WorkflowSyntaxError, match=message) as caught:
+            load_definition(f'{{"version": "1.0", "x": {number}}}')
+        assert [problem.code for problem in caught.value.errors] == ["invalid_json"]
+
     def test_another_encoding(self, tmp_path: Path) -> None:
         """A file that is not UTF-8 is refused with the place of the fault."""
         path = tmp_path / "latin.json"

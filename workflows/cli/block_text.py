@@ -111,7 +111,7 @@ def _rules(described: Mapping[str, Any], schema: Mapping[str, Any]) -> Iterator[
         yield f"one of {', '.join(map(str, dict.fromkeys(choices)))}"
     yield from dict.fromkeys(text for part in parts for text in _limits(part))
     for part in parts:
-        if part is described and "StatementGroup" == _constant(part):
+        if part is described and _constant(part) == "StatementGroup":
             yield from _statements(definitions)
         types = part.get("discriminator", {}).get("mapping", {})
         if types:

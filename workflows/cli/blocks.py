@@ -53,9 +53,7 @@ def search_blocks(text: str) -> int:
     with Session() as session:
         registry = session.registry
         found = [
-            spec
-            for spec in registry.specs.values()
-            if _has_all(words, _searched(registry, spec))
+            spec for spec in registry.specs.values() if _has_all(words, _searched(registry, spec))
         ]
         unbuilt = [
             (type_id, title)

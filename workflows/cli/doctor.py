@@ -233,7 +233,11 @@ def _plugin_mending(error: Exception) -> str:
                     "in to PYTHONPATH"
                 )
             return f"install '{missing}', which the plug-in needs, or leave the plug-in out"
-    if type(error).__name__ in ("PluginLoadingError", "PluginInterfaceError", "BlockInterfaceError"):
+    if type(error).__name__ in (
+        "PluginLoadingError",
+        "PluginInterfaceError",
+        "BlockInterfaceError",
+    ):
         return (
             "correct the plug-in that the text names, or leave it out: uninstall it, or take it "
             "out of WORKFLOWS_PLUGINS"

@@ -10,6 +10,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import FrozenInstanceError
+from datetime import datetime
 from typing import Any, Union
 
 import pytest
@@ -253,6 +254,21 @@ class TestPlanCache:
         assert (cache.hits, cache.misses) == (1, 1)
         assert cache.get({**SMALL, "version": "1.1"}) is not first
         assert (cache.hits, cache.misses) == (1, 2)
+
+    @pytest.mark.parametrize("number", [float("nan"), float("inf")])
+    def test_numbers_that_json_lacks(self, number: float) -> None:
+        """NaN and infinities stay what they are, and are not taken for null."""
+        cache = PlanCache(REGISTRY)
+        definitions = [workflow([parameter("p", value)], [], {}) for value in (None, number)]
+        defaults = [cache.get(item).inputs[0].declaration.default for item in definitions]
+        assert defaults[0] is None
+        assert repr(defaults[1]) == repr(number)
+
+    def test_values_that_json_lacks(self) -> None:
+        """What is no JSON data stays what it is."""
+        moment = datetime(2024, 1, 2)
+        plan = PlanCache(REGISTRY).get(workflow([parameter("p", moment)], [], {}))
+        assert plan.inputs[0].declaration.default == moment
 
     def test_least_recently_used_is_dropped(self) -> None:
         """A full cache drops the plan that was not asked for the longest."""

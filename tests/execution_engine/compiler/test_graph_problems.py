@@ -385,6 +385,11 @@ def test_problems(error: Any, definition: Any, problems: list[tuple[str, str, st
 
 
 class TestVersions:
+    def test_a_number_that_python_does_not_read(self) -> None:
+        """Thousands of digits are no version, and no traceback."""
+        with pytest.raises(WorkflowDefinitionError, match="which is no version number"):
+            compile_definition(workflow(version="1." + "0" * 5000), toy_registry())
+
     @pytest.mark.parametrize("version", ["1.0", "1", "1.0.0", "1.17.0", "1.3"])
     def test_served(self, version: str) -> None:
         """A version asks for a minimum within its major version."""
@@ -414,6 +419,18 @@ class TestVersions:
 
 
 class TestAllAtOnce:
+    def test_thousands_of_problems(self) -> None:
+        """Every problem is reported, only the first come with a searched hint: the search through
+        all names for each would take hours.
+        """
+        steps = [step("toy/add@v1", f"step{i}", a=f"$steps.stop{i}.out") for i in range(3000)]
+        with pytest.raises(InvalidReferenceTargetError) as caught:
+            compile_definition(workflow([], steps, {}), toy_registry())
+        assert len(caught.value.errors) == 3000
+        hints = [problem.hint is not None for problem in caught.value.errors]
+        assert hints[:50] == [True] * 50
+        assert not any(hints[50:])
+
     """One compilation reports the faults of every phase, and the class is that of the earliest."""
 
     PHASES = (

@@ -64,8 +64,7 @@ class TestInputs:
         parse_definition(workflow([given]), problems)
         texts = [problem.message for problem in problems.problems]
         expected = (
-            "Input 'a': a batch input has a dimensionality of at most 32, got a number "
-            f"{depth}."
+            f"Input 'a': a batch input has a dimensionality of at most 32, got a number {depth}."
         )
         assert texts == ([] if fine else [expected])
 

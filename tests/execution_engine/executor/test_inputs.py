@@ -42,7 +42,12 @@ class TestGiven:
     )
     def test_no_object(self, given: Any, shown: str) -> None:
         """The inputs of a run are an object; anything else is named."""
-        assert _refused(ECHO_X, given) == (
+        with (
+            ExecutionEngine.init(ECHO_X, registry=toy_registry()) as engine,
+            pytest.raises(RuntimeInputError) as caught,
+        ):
+            engine.run(given)
+        assert str(caught.value) == (
             f"The inputs of a run are an object of values by name, got {shown}."
         )
 

@@ -85,10 +85,10 @@ class TestDeadline:
         """A run that is done in time is not touched."""
         assert run(CHAIN, {}, slow([]), deadline=30) == [{"o": 1}]
 
-    @pytest.mark.parametrize("deadline", [0, -1.5])
-    def test_must_be_positive(self, deadline: float) -> None:
+    @pytest.mark.parametrize("deadline", [0, -1.5, float("nan"), "5"])
+    def test_must_be_positive(self, deadline: Any) -> None:
         """A deadline of no time is an error of the caller."""
-        with pytest.raises(ValueError, match=f"positive number of seconds, got {deadline}"):
+        with pytest.raises(ValueError, match=f"positive number of seconds, got {deadline!r}"):
             run(CHAIN, {}, slow([]), deadline=deadline)
 
     def test_next_run_has_its_own(self) -> None:

@@ -26,6 +26,10 @@ NAMED = {
 
 
 class TestNearestTypeIds:
+    def test_a_text_that_is_no_id(self) -> None:
+        """A long text reminds of nothing, and does not take seconds to find that out."""
+        assert nearest_type_ids("image_blur" * 10_000, RUNNABLE, NAMED, 3) == []
+
     @pytest.mark.parametrize(
         ("written", "first"),
         [

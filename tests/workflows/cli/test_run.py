@@ -246,7 +246,7 @@ class TestImages:
         assert main([*arguments, "-i", str(picture_file), "-o", str(out)]) == 1
         printed = capsys.readouterr()
         first, second = printed.err.splitlines()
-        assert first.startswith(f"{broken}: Input 'image' does not decode")
+        assert first.startswith(f"{broken}: The image `image` was given as 4 bytes that are no ")
         assert second == f"{missing}: no such file"
         assert (out / "münzen 硬币.json").exists()
         assert printed.out.endswith(f"3 images: 1 done, 2 failed; results in {out}\n")
