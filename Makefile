@@ -19,9 +19,10 @@ DEMO_OUT := out/demo
 .DELETE_ON_ERROR:
 
 demo: $(BASE_READY)
-	$(BIN)/weftlens run examples/count_coins.json --image examples/images/coins.png --out $(DEMO_OUT)
-	@echo "Annotated picture: $(DEMO_OUT)/coins.annotated.png"
-	@echo "Results as JSON:   $(DEMO_OUT)/coins.json"
+	$(BIN)/weftlens run examples/find_parts.json --image examples/images/coins.png --out $(DEMO_OUT)
+	$(BIN)/weftlens run examples/count_coins.json --image examples/images/coins.png --out $(DEMO_OUT)/outlines
+	@echo "Found by the model:    $(DEMO_OUT)/coins.annotated.png, $(DEMO_OUT)/coins.json"
+	@echo "Found by its outlines: $(DEMO_OUT)/outlines/coins.annotated.png, $(DEMO_OUT)/outlines/coins.json"
 
 test: lint pytest
 

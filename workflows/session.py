@@ -208,10 +208,11 @@ def _installed_blocks() -> BlockRegistry:
 def _new_model_manager(settings: WeftlensSettings) -> ModelManager:
     from inference_models.errors import InferenceModelsError
     from inference_models.manager.manager import ModelManager
+    from inference_models.shipped import shipped_models
 
     try:
         return ModelManager(
-            model_directories=settings.model_directories,
+            model_directories=(*settings.model_directories, shipped_models()),
             max_bytes=settings.max_model_bytes,
             allow_paths=settings.allow_model_paths,
             device=settings.device,

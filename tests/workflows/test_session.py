@@ -16,6 +16,7 @@ from execution_engine.errors import (
     WorkflowEnvironmentConfigurationError,
     WorkflowSyntaxError,
 )
+from inference_models.shipped import shipped_models
 from workflows import Session, WeftlensSettings, Workflow
 from workflows.session import definition_of
 
@@ -199,14 +200,14 @@ class TestEngine:
     def test_settings_of_models_reach_the_manager(
         self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
-        """Folders, limits and device are those of the settings."""
+        """Folders, limits and device are those of the settings; shipped models come last."""
         monkeypatch.setattr("inference_models.manager.manager.ModelManager", dict)
         settings = WeftlensSettings(
             model_directories=(tmp_path,), max_model_bytes=5, allow_model_paths=False, device="cuda"
         )
         session = Session(settings)
         assert session.model_manager == {
-            "model_directories": (tmp_path,),
+            "model_directories": (tmp_path, shipped_models()),
             "max_bytes": 5,
             "allow_paths": False,
             "device": "cuda",
