@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 from inference_models.manager import ModelManager
+from inference_models.shipped import shipped_models
 
 ROOT = Path(__file__).parents[3]
-MODELS = ROOT / "models"
+MODELS = shipped_models()
 MODEL_ID = "parts-seg/1"
 COINS = 24
 LEAST_IOU = 0.80
@@ -24,8 +25,6 @@ LEAST_IOU = 0.80
 @pytest.fixture(scope="module")
 def overlaps() -> np.ndarray:
     """(24, n) mask IoU of each labelled coin with each answer, by the recommended threshold."""
-    if not (MODELS / MODEL_ID / "model_config.json").is_file():
-        pytest.skip(f"{MODEL_ID} is not in {MODELS}")
     photograph = cv2.imread(str(ROOT / "examples" / "images" / "coins.png"))
     labels = cv2.imread(str(Path(__file__).parent / "coins_labels.png"), cv2.IMREAD_GRAYSCALE)
     with ModelManager(model_directories=[MODELS]) as manager:
