@@ -5,6 +5,8 @@ Maths: SIFT features, ratio test of Lowe (2004), homography by RANSAC.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import cv2
 import numpy as np
 
@@ -17,6 +19,9 @@ DEFAULT_MATCHES_A_FEATURE = 2
 # A match counts when it is clearly nearer than the second best.
 RATIO = 0.75
 POINTS_OF_A_HOMOGRAPHY = 4
+# Matching takes the product of both numbers of features: two detailed 4K pictures have hundreds of
+# thousands, and the strongest ones fix the homography as well.
+MOST_FEATURES = 10_000
 # A panorama many times larger than its parts comes from a wrong homography.
 LARGEST_GROWTH = 10
 
@@ -66,8 +71,8 @@ def stitch(
     )
     if first.ndim != second.ndim:
         first, second = to_bgr(first), to_bgr(second)
-    first_points, first_descriptors = detect_features(first)
-    second_points, second_descriptors = detect_features(second)
+    first_points, first_descriptors = _strongest(*detect_features(first))
+    second_points, second_descriptors = _strongest(*detect_features(second))
     pairs = _match(first_descriptors, second_descriptors, candidates)
     if len(pairs) < POINTS_OF_A_HOMOGRAPHY:
         return None
@@ -82,11 +87,23 @@ def stitch(
     return None if homography is None else _join(fixed, moving, homography)
 
 
+def _strongest(
+    points: Sequence[cv2.KeyPoint], descriptors: np.ndarray
+) -> tuple[Sequence[cv2.KeyPoint], np.ndarray]:
+    """The features of the strongest response, in their order."""
+    if len(points) <= MOST_FEATURES:
+        return points, descriptors
+    responses = np.array([point.response for point in points])
+    kept = np.sort(np.argsort(-responses, kind="stable")[:MOST_FEATURES])
+    return [points[index] for index in kept], descriptors[kept]
+
+
 def _match(query: np.ndarray, train: np.ndarray, candidates: int) -> np.ndarray:
     """Pairs of indices (n, 2) of descriptors that belong together."""
     if len(query) == 0 or len(train) == 0:
         return np.empty((0, 2), dtype=int)
-    found = cv2.BFMatcher().knnMatch(query, train, k=min(candidates, len(train)))
+    # Further candidates would not be looked at.
+    found = cv2.BFMatcher().knnMatch(query, train, k=min(candidates, 2, len(train)))
     if candidates == 1:
         kept = [best[0] for best in found]
     else:

@@ -6,6 +6,7 @@ import cv2
 import numpy as np
 import pytest
 
+from blocks.transformations.stitch_images import family
 from blocks.transformations.stitch_images.family import stitch
 from blocks.transformations.stitch_images.v1 import StitchImagesBlockV1, StitchImagesManifest
 from execution_engine.block_api import ImageParentMetadata, VideoMetadata, WorkflowImageData
@@ -47,6 +48,17 @@ class TestStitch:
         difference = np.abs(panorama.astype(int) - plane[:, :340])
         assert np.median(difference) == 0
         assert difference.mean() < 3
+
+    def test_many_features(self, plane: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Of very many features the strongest are enough; the number of candidates beyond two
+        changes nothing.
+        """
+        monkeypatch.setattr(family, "MOST_FEATURES", 100)
+        panorama = stitch(*views(plane), 3, 2)
+        assert panorama is not None
+        assert panorama.shape == (200, 340, 3)
+        assert np.abs(panorama.astype(int) - plane[:, :340]).mean() < 3
+        assert np.array_equal(stitch(*views(plane), 3, 10**9), panorama)
 
     def test_vertical_shift(self, plane: np.ndarray) -> None:
         """Views one above the other are joined as well."""

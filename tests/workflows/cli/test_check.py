@@ -21,7 +21,8 @@ class TestBrokenWorkflows:
         """
         assert main(["check", str(path)]) == 1
         printed = capsys.readouterr()
-        assert printed.out == path.with_suffix(".txt").read_text(encoding="utf-8")
+        text = printed.out.replace(f"{path.parent}/", "")
+        assert text == path.with_suffix(".txt").read_text(encoding="utf-8")
         assert printed.err == ""
 
     def test_there_are_ten_and_more(self) -> None:

@@ -14,11 +14,11 @@ FOLDER = Path(__file__).parent / "broken"
 
 
 def check_text(path: Path) -> str:
-    """What the command prints about a workflow."""
+    """What the command prints about a workflow, without the folder this checkout lies in."""
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         main(["check", str(path)])
-    return printed.getvalue()
+    return printed.getvalue().replace(f"{path.parent}/", "")
 
 
 if __name__ == "__main__":
