@@ -134,6 +134,7 @@ class TestCropsPairImagesAndBoxesOfDifferentBranches:
         """Detections in another order than their images are refused at run time, naming images,
         step and sources.
         """
+        pytest.importorskip("supervision")
         definition = workflow(
             [IMAGE, batch_input("found", kind=["object_detection_prediction"])],
             [
