@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 
 MOST_VERTICES = 1000
+# Zones far larger than any picture take seconds to draw and leave the range of pixel coordinates.
+LARGEST_SCALE = 100
 
 
 class DynamicZoneManifest(WorkflowBlockManifest):
@@ -122,8 +124,10 @@ class DynamicZoneBlockV1(WorkflowBlock):
                 f"`required_number_of_vertices` must lie in 3 to {MOST_VERTICES}, got "
                 f"{required_number_of_vertices!r}"
             )
-        if not scale_ratio > 0:
-            raise ValueError(f"`scale_ratio` must be positive, got {scale_ratio!r}")
+        if not 0 < scale_ratio <= LARGEST_SCALE:
+            raise ValueError(
+                f"`scale_ratio` must be positive and at most {LARGEST_SCALE}, got {scale_ratio!r}"
+            )
         if not 0 <= midpoint_fraction <= 1:
             raise ValueError(f"`midpoint_fraction` must lie in 0 to 1, got {midpoint_fraction!r}")
         results = []

@@ -208,7 +208,9 @@ class TestZones:
         [
             ({"corners": 2}, "in 3 to 1000, got 2"),
             ({"corners": 2**70}, "in 3 to 1000, got 1180591620717411303424"),
-            ({"scale": 0}, "must be positive, got 0"),
+            ({"scale": 0}, "must be positive and at most 100, got 0"),
+            ({"scale": 2**31}, "must be positive and at most 100, got 2147483648"),
+            ({"scale": float("inf")}, "must be positive and at most 100, got inf"),
             ({"share": 1.1}, "in 0 to 1, got 1.1"),
         ],
     )
