@@ -6,7 +6,7 @@
 
 PYTHON ?= python3
 # What the tests need beyond the base, as extras of pyproject.toml.
-TEST_EXTRAS ?= dev,train
+TEST_EXTRAS ?= dev,train,server
 
 VENV := .venv
 BIN := $(VENV)/bin
