@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 
@@ -15,8 +17,17 @@ from inference_models.training.scene_data import SceneData, scene_image  # noqa:
 from inference_models.training.scenes import SHAPE_CLASSES, ShapeScenes  # noqa: E402
 
 SCENES = 32
-# 0.95 when this was written; one seed moves by a tenth with the order of sums alone.
-RECALL_FLOOR = 0.75
+# Four seeds gave 0.95 to 0.99 on one thread when this was written.
+RECALL_FLOOR = 0.85
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """One thread, whatever tests before this one left: the order of sums moves the recall."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 def best_overlap(box: np.ndarray, others: np.ndarray) -> float:
@@ -27,7 +38,6 @@ def best_overlap(box: np.ndarray, others: np.ndarray) -> float:
     return float((overlap / ((box[2:] - box[:2]).prod() + areas - overlap)).max(initial=0))
 
 
-@pytest.mark.slow
 def test_finds_the_shapes_of_its_scenes() -> None:
     """500 steps on 32 scenes of 64 px: most shapes are found once, with their class."""
     lightning.seed_everything(0, verbose=False)
@@ -54,4 +64,4 @@ def test_finds_the_shapes_of_its_scenes() -> None:
         objects += len(scene)
         answers += len(boxes)
     assert found / objects >= RECALL_FLOOR
-    assert answers <= 1.5 * objects
+    assert answers <= 1.3 * objects
