@@ -1,5 +1,6 @@
 # make demo    run the first example; needs nothing but Python 3.11 or newer
 # make test    lint, types and the whole test suite
+# make test-sdk  the published inference-sdk client, in an environment of its own, against our server
 # make bench   print our speed figures
 # make lint    style, types and import rules only
 # make clean   remove what these made
@@ -13,9 +14,11 @@ BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 BASE_READY := $(VENV)/.base-installed
 TESTS_READY := $(VENV)/.tests-installed
+SDK_VENV := .venv-sdk
+SDK_READY := $(SDK_VENV)/.installed
 DEMO_OUT := out/demo
 
-.PHONY: demo test pytest lint bench clean
+.PHONY: demo test pytest test-sdk sdk-venv lint bench clean
 .DELETE_ON_ERROR:
 
 demo: $(BASE_READY)
@@ -27,7 +30,12 @@ demo: $(BASE_READY)
 test: lint pytest
 
 pytest: $(TESTS_READY)
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow and not sdk"
+
+test-sdk: $(TESTS_READY) $(SDK_READY)
+	$(BIN)/python -m pytest -m sdk tests/sdk
+
+sdk-venv: $(SDK_READY)
 
 lint: $(TESTS_READY)
 	$(BIN)/ruff check .
@@ -43,7 +51,7 @@ bench: $(TESTS_READY)
 	done
 
 clean:
-	rm -rf $(VENV) out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(SDK_VENV) out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -56,4 +64,11 @@ $(BASE_READY): pyproject.toml constraints.txt | $(BIN)/python
 
 $(TESTS_READY): pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP_INSTALL) -e ".[$(TEST_EXTRAS)]"
+	@touch $@
+
+# The client wants other versions of numpy, opencv and supervision than we do.
+$(SDK_READY): tests/sdk/constraints.txt
+	$(PYTHON) -m venv --clear $(SDK_VENV)
+	$(SDK_VENV)/bin/python -m pip install --quiet --disable-pip-version-check \
+		-c tests/sdk/constraints.txt inference-sdk
 	@touch $@

@@ -15,6 +15,8 @@ from execution_engine.registry.plugin import KnownBlock
 INDEX_FILE = "index.json"
 KNOWN_FILE = "known_blocks.json"
 SCHEMAS_FOLDER = "schemas"
+BEHAVIOUR_FILE = "behaviour.json"
+CHANGES_FILE = "changes.json"
 
 
 def block_specs() -> Mapping[str, BlockSpec]:
@@ -43,6 +45,20 @@ def block_schema(type_id: str) -> dict[str, Any]:
         raise KeyError(type_id)
     schema: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return schema
+
+
+def behaviour_digests() -> Mapping[str, str]:
+    """For each block of this package, by canonical type id, `sha256:<hex>` of the form and the
+    outputs it was recorded with.
+    """
+    digests: dict[str, str] = _read(BEHAVIOUR_FILE)
+    return digests
+
+
+def version_changes() -> Mapping[str, str]:
+    """What each version of a block of several versions changed, one line by canonical type id."""
+    changes: dict[str, str] = _read(CHANGES_FILE)
+    return changes
 
 
 def schema_file_name(type_id: str) -> str:

@@ -11,12 +11,14 @@ import json
 import pkgutil
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from blocks.index import INDEX_FILE, SCHEMAS_FOLDER, schema_file_name
 from execution_engine.block_api.block import WorkflowBlock
-from execution_engine.block_api.digest import digest_block
+from execution_engine.block_api.digest import digest_block, digest_siblings
+from execution_engine.kinds.representation import NUMPY
 
 ROOT = Path(__file__).parent
 SOURCE = "workflows_core"
@@ -41,12 +43,33 @@ def find_blocks() -> Iterator[type[WorkflowBlock]]:
                 yield value
 
 
+def find_siblings(block: type[WorkflowBlock]) -> list[type[WorkflowBlock]]:
+    """Classes that do a block's work in another representation: those in the modules beside it
+    that are named like its own and `_<representation>`.
+    """
+    folder = Path(sys.modules[block.__module__].__file__ or "").parent
+    name = block.__module__.rsplit(".", 1)[-1]
+    found = []
+    for path in sorted(folder.glob(f"{name}_*.py")):
+        module = importlib.import_module(f"{block.__module__.rpartition('.')[0]}.{path.stem}")
+        found += [
+            value
+            for value in vars(module).values()
+            if isinstance(value, type)
+            and issubclass(value, block)
+            and value.__module__ == module.__name__
+            and value.representation != NUMPY
+        ]
+    return found
+
+
 def generated_files() -> dict[str, str]:
     """Text of every generated file by its path below this package."""
     specs: dict[str, Any] = {}
     texts: dict[str, str] = {}
     for block in find_blocks():
         spec = digest_block(block, SOURCE)
+        spec = replace(spec, siblings=digest_siblings(block, find_siblings(block)))
         if spec.type_id in specs:
             raise ValueError(f"two blocks have the type {spec.type_id}")
         specs[spec.type_id] = spec.to_dict()

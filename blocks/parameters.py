@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
+from execution_engine.errors import InvalidFieldValueError
+
 T = TypeVar("T")
 
 MOST_PIXELS_ACROSS = 32767
@@ -22,14 +24,15 @@ def whole_number(
     """The value of a field as an int.
 
     Raises:
-        ValueError: the value is not a whole number or lies outside the limits; the text names the
+        InvalidFieldValueError: the value is not a whole number or lies outside the limits; the
+        text names the
         field.
     """
     is_whole = isinstance(value, Integral) or (
         isinstance(value, Real) and float(value).is_integer()
     )
     if not is_whole or _outside(value, minimum, maximum):
-        raise ValueError(
+        raise InvalidFieldValueError(
             f"Field `{field}` must be a whole number{_limits(minimum, maximum)}, got {value!r}."
         )
     return int(value)
@@ -41,10 +44,11 @@ def number(
     """The value of a field as a float.
 
     Raises:
-        ValueError: the value is not a number or lies outside the limits; the text names the field.
+        InvalidFieldValueError: the value is not a number or lies outside the limits; the text
+        names the field.
     """
     if not isinstance(value, Real) or value != value or _outside(value, minimum, maximum):
-        raise ValueError(
+        raise InvalidFieldValueError(
             f"Field `{field}` must be a number{_limits(minimum, maximum)}, got {value!r}."
         )
     return float(value)
@@ -56,7 +60,8 @@ def picture_size(
     """(width, height) of a picture to be made, px.
 
     Raises:
-        ValueError: a side is no whole number, or a picture of this size would take all memory; the
+        InvalidFieldValueError: a side is no whole number, or a picture of this size would take
+            all memory; the
             text names the field.
     """
     size_wh = (
@@ -64,7 +69,7 @@ def picture_size(
         whole_number(height_field, height, minimum, MOST_PIXELS_ACROSS),
     )
     if size_wh[0] * size_wh[1] > MOST_PIXELS:
-        raise ValueError(
+        raise InvalidFieldValueError(
             f"Fields `{width_field}` and `{height_field}` ask for {size_wh[0]} x {size_wh[1]} px; "
             f"a picture may have {MOST_PIXELS} px."
         )
@@ -81,11 +86,11 @@ def odd_number(field: str, value: Any, purpose: str, maximum: int | None = None)
         maximum: largest number that is taken.
 
     Raises:
-        ValueError: the value is not an odd whole number from 1 to the maximum.
+        InvalidFieldValueError: the value is not an odd whole number from 1 to the maximum.
     """
     result = whole_number(field, value, minimum=1, maximum=maximum)
     if result % 2 == 0:
-        raise ValueError(
+        raise InvalidFieldValueError(
             f"Field `{field}` must be odd for {purpose}, got {result}; try {result - 1} or "
             f"{result + 1}."
         )
@@ -96,10 +101,13 @@ def choice(field: str, value: Any, options: Mapping[str, T]) -> T:
     """What an option of a field stands for.
 
     Raises:
-        ValueError: the value is none of the options; the text names the field and lists them.
+        InvalidFieldValueError: the value is none of the options; the text names the field and
+        lists them.
     """
     if not isinstance(value, str) or value not in options:
-        raise ValueError(f"Field `{field}` must be one of {_listed(options)}, got {value!r}.")
+        raise InvalidFieldValueError(
+            f"Field `{field}` must be one of {_listed(options)}, got {value!r}."
+        )
     return options[value]
 
 

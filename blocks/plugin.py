@@ -29,6 +29,7 @@ def core_plugin() -> Plugin:
     """The core blocks, kinds and codecs under the source name `workflows_core`."""
     from blocks.index import block_specs, known_blocks
     from blocks.kinds import core_codecs
+    from blocks.kinds.tensor_predictions.representation import tensor_representation
 
     return Plugin(
         source="workflows_core",
@@ -37,4 +38,5 @@ def core_plugin() -> Plugin:
         known=known_blocks,
         codecs=core_codecs,
         initializers=DEFAULT_INIT_PARAMETERS,
+        representations=tensor_representation,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -14,11 +14,18 @@ from execution_engine.errors import (
     WorkflowError,
 )
 from execution_engine.executor.blocks import close_blocks, create_blocks
+from execution_engine.executor.conversions import RunConversions
 from execution_engine.executor.failures import StepErrorHandler
 from execution_engine.executor.futures import FutureSlots
 from execution_engine.executor.inputs import assemble_inputs, check_parameters
-from execution_engine.executor.limits import CancellationToken, RunLimits
+from execution_engine.executor.limits import (
+    NO_LIMITS,
+    CancellationToken,
+    RunLimits,
+    SizeLimits,
+)
 from execution_engine.executor.outputs import construct_outputs
+from execution_engine.executor.overlap import Turn
 from execution_engine.executor.report import RunReport
 from execution_engine.executor.scheduler import run_concurrently, run_in_order
 from execution_engine.executor.secrets import secrets_of
@@ -26,6 +33,7 @@ from execution_engine.executor.state import RunState
 from execution_engine.executor.step_runner import StepRunner
 from execution_engine.images.codec import ImageCodec
 from execution_engine.kinds.codec import DecodingContext
+from execution_engine.kinds.representation import CPU, NUMPY, resolved
 from execution_engine.plan import Plan
 from execution_engine.profiling import (
     EXECUTION,
@@ -51,8 +59,8 @@ class ExecutionEngine:
     """A compiled workflow with block instances of its own.
 
     State of blocks (trackers, counters, timers) lasts from `init` to `close`; a new engine starts
-    fresh. One engine may
-    be run by several threads at once only when its blocks keep no state.
+    fresh. One engine may be run by several threads at once when its blocks keep no state, or when
+    each run has a `Turn`, so that every step sees the runs in their order.
     """
 
     def __init__(
@@ -67,11 +75,13 @@ class ExecutionEngine:
         profiler: WorkflowsProfiler | None = None,
         executor: Executor | None = None,
         step_error_handler: StepErrorHandler | None = None,
+        size_limits: SizeLimits = NO_LIMITS,
     ) -> None:
         if max_concurrent_steps < 1:
             raise ValueError(f"max_concurrent_steps must be at least 1, got {max_concurrent_steps}")
         self.plan = plan
         self.workflow_id = workflow_id
+        self._size_limits = size_limits
         self._max_concurrent_steps = max_concurrent_steps
         self._profiler = profiler
         self._executor = executor
@@ -81,7 +91,9 @@ class ExecutionEngine:
             **init_parameters,
         }
         image_codec = _engine_parameter(init_parameters, "image_codec")
-        self._decoding = DecodingContext(image_codec or ImageCodec(), prevent_local_images_loading)
+        self._decoding = DecodingContext(
+            image_codec or ImageCodec(), prevent_local_images_loading, limits=size_limits
+        )
         self._blocks = create_blocks(plan, registry, parameters)
         self._futures = FutureSlots(
             {
@@ -96,7 +108,7 @@ class ExecutionEngine:
             slot for output in plan.outputs for _, slot, _ in output.members
         )
         self._runners = [
-            StepRunner(step, block, plan.codecs, self._futures, step_error_handler)
+            StepRunner(step, block, plan.codecs, self._futures, step_error_handler, size_limits)
             for step, block in zip(plan.steps, self._blocks, strict=True)
         ]
         self._models_to_warm: list[str] = []
@@ -117,6 +129,7 @@ class ExecutionEngine:
         *,
         registry: BlockRegistry | None = None,
         plan_cache: PlanCache | None = None,
+        representation: str = NUMPY,
     ) -> ExecutionEngine:
         """Compiles a definition and makes its blocks.
 
@@ -138,6 +151,9 @@ class ExecutionEngine:
                 parameter `model_manager`.
             registry: the blocks to use; installed plug-ins when None.
             plan_cache: plans shared between engines; its registry is used.
+            representation: in which form steps hand values on: `numpy`, another one that a plug-in
+                offers, or `auto`: `tensor` around models when the `device` of the init parameter
+                `model_manager` is not the CPU.
 
         Raises:
             WorkflowCompilerError: the definition has problems; see `compile_definition`.
@@ -145,15 +161,17 @@ class ExecutionEngine:
                 without a manager.
         """
         parameters = dict(init_parameters or {})
+        manager = _engine_parameter(parameters, "model_manager")
+        representation = resolved(representation, str(getattr(manager, "device", CPU)))
         if plan_cache is not None:
             registry = plan_cache.registry
         elif registry is None:
             registry = discover_registry()
         with _phase(profiler, WORKFLOW_COMPILATION, None):
             if plan_cache is not None:
-                plan = plan_cache.get(workflow_definition)
+                plan = plan_cache.get(workflow_definition, representation)
             else:
-                plan = compile_definition(workflow_definition, registry)
+                plan = compile_definition(workflow_definition, registry, representation)
         handler = _error_handler(step_error_handler)
         with _phase(profiler, STEPS_INITIALISATION, None):
             engine = cls(
@@ -169,7 +187,7 @@ class ExecutionEngine:
             )
         if dependencies_pre_init:
             try:
-                engine._preload(dependencies_pre_init, parameters)
+                engine.preload(dependencies_pre_init, parameters)
             except BaseException:
                 engine.close()
                 raise
@@ -192,6 +210,8 @@ class ExecutionEngine:
         deadline: float | None = None,
         cancellation: CancellationToken | None = None,
         report: RunReport | None = None,
+        turn: Turn | None = None,
+        excluded_outputs: Collection[str] = (),
     ) -> list[dict[str, Any]]:
         """Runs the workflow once.
 
@@ -205,9 +225,11 @@ class ExecutionEngine:
             defer_stream_pipeline_flush: let pipelined blocks answer for an earlier frame (see
                 `flush_stream_pipeline`).
             resolve_output_futures: wait for values that blocks hand over as futures.
-            deadline: seconds the run may take; checked before every call of a block.
+            deadline: seconds the run may take; checked before every call of a block and at its end.
             cancellation: lets another thread stop the run before its next call of a block.
             report: filled with the calls of each step and what was skipped and why.
+            turn: place of this run among those that overlap; finished when the run ends.
+            excluded_outputs: outputs to leave out; they are neither moved nor serialised.
 
         Returns:
             One object an element of the batch, with one member a declared output.
@@ -219,9 +241,11 @@ class ExecutionEngine:
             ExecutionEngineRuntimeError: a block broke its contract, or a result does not serialise.
         """
         limits = None
-        if deadline is not None or cancellation is not None:
-            limits = RunLimits(deadline, cancellation)
-        state = RunState(self.plan.slots, len(self.plan.axes), limits, report)
+        most = self._size_limits.max_image_bytes
+        if deadline is not None or cancellation is not None or most is not None:
+            limits = RunLimits(deadline, cancellation, most)
+        conversions = RunConversions(self.plan.conversions) if self.plan.conversions else None
+        state = RunState(self.plan.slots, len(self.plan.axes), limits, report, conversions)
         profiler, run_id = self._profiler, None
         if profiler is not None:
             run_id = profiler.start_workflow_run()
@@ -229,16 +253,22 @@ class ExecutionEngine:
                         "stream_flush_deferred": defer_stream_pipeline_flush}  # fmt: skip
             profiler.notify_event("run_settings", metadata=metadata, run_id=run_id)
         try:
-            self._execute(state, runtime_parameters, fps, run_id)
+            self._execute(state, runtime_parameters, fps, run_id, turn)
             with _phase(profiler, OUTPUTS_CONSTRUCTION, run_id):
                 return self._respond(
-                    state, runtime_parameters, serialize_results, resolve_output_futures
+                    state,
+                    runtime_parameters,
+                    serialize_results,
+                    resolve_output_futures,
+                    excluded_outputs,
                 )
         except WorkflowError as error:
             if self.plan.secret_slots and isinstance(runtime_parameters, Mapping):
                 secrets_of(self.plan, state, runtime_parameters).hide_in_error(error)
             raise
         finally:
+            if turn is not None:
+                turn.finish()
             if profiler is not None and run_id is not None:
                 profiler.end_workflow_run(run_id)
 
@@ -275,14 +305,19 @@ class ExecutionEngine:
         self.close()
 
     def _execute(
-        self, state: RunState, given: Mapping[str, Any], fps: float, run_id: str | None
+        self,
+        state: RunState,
+        given: Mapping[str, Any],
+        fps: float,
+        run_id: str | None,
+        turn: Turn | None,
     ) -> None:
         plan, profiler = self.plan, self._profiler
         if not self._runners and plan.steps:
             raise WorkflowEnvironmentConfigurationError(
                 "This engine is closed; make a new one with ExecutionEngine.init(...)."
             )
-        decoding = self._decoding if not fps else self._decoding.with_fps(fps)
+        decoding = self._decoding.for_run(fps)
         with _phase(profiler, INPUT_ASSEMBLY, run_id):
             assemble_inputs(plan, given, state, decoding)
         if plan.substitutions:
@@ -291,11 +326,15 @@ class ExecutionEngine:
         if self._models_to_warm:
             self._warm_parameters(state)
         run_step = self._step_function(state, run_id)
+        if turn is not None:
+            run_step = turn.keep_order(run_step)
         with _phase(profiler, EXECUTION, run_id):
             if self._max_concurrent_steps == 1:
                 run_in_order(plan.steps, run_step)
             else:
                 run_concurrently(plan.steps, run_step, self._max_concurrent_steps, self._executor)
+        if state.limits is not None:
+            state.limits.check_end()
 
     def _step_function(self, state: RunState, run_id: str | None) -> Callable[[int], None]:
         runners, profiler, steps = self._runners, self._profiler, self.plan.steps
@@ -313,11 +352,16 @@ class ExecutionEngine:
         return profiled
 
     def _respond(
-        self, state: RunState, given: Mapping[str, Any], serialize: bool, resolve_futures: bool
+        self,
+        state: RunState,
+        given: Mapping[str, Any],
+        serialize: bool,
+        resolve_futures: bool,
+        excluded: Collection[str],
     ) -> list[dict[str, Any]]:
         if resolve_futures:
             self._futures.wait(state, self._future_outputs)
-        rows = construct_outputs(self.plan, state, serialize)
+        rows = construct_outputs(self.plan, state, serialize, excluded)
         if self.plan.secret_slots and (serialize or state.report is not None):
             secrets = secrets_of(self.plan, state, given)
             if state.report is not None:
@@ -326,7 +370,8 @@ class ExecutionEngine:
                 return [secrets.in_data(row) for row in rows]
         return rows
 
-    def _preload(self, dependencies: Sequence[str], parameters: Mapping[str, Any]) -> None:
+    def preload(self, dependencies: Sequence[str], parameters: Mapping[str, Any]) -> None:
+        """Loads models, with `dependencies_pre_init` and `init_parameters` as in `init`."""
         unknown = [name for name in dependencies if name not in PRELOADABLE]
         if unknown:
             raise WorkflowEnvironmentConfigurationError(

@@ -226,6 +226,12 @@ class RunDeadlineExceededError(WorkflowExecutionEngineError):
     """The run did not finish within its deadline."""
 
 
+class RunTooLargeError(WorkflowExecutionEngineError):
+    """The run holds more than the host lets it hold; servers answer with the status 400."""
+
+    status_code = 400
+
+
 class RunCancelledError(WorkflowExecutionEngineError):
     """The run was cancelled by the host."""
 
@@ -258,6 +264,21 @@ class ClientCausedStepExecutionError(StepExecutionError):
     ) -> None:  # fmt: skip
         super().__init__(public_message, context, inner_error, block_id, block_type)
         self.status_code = status_code
+
+
+class InvalidFieldValueError(ValueError):
+    """A field of a step got a value, through a reference, that it does not take.
+
+    Blocks raise it where no schema has seen the value. It leaves the engine as
+    `ClientCausedStepExecutionError` with the status 400: the step itself has no fault.
+    """
+
+
+class ForbiddenByHostError(PermissionError):
+    """A step asks for what its host does not allow: files, variables of the environment.
+
+    Blocks raise it; it leaves the engine as `ClientCausedStepExecutionError` with the status 403.
+    """
 
 
 class RuntimeLimitsCausedStepExecutionError(ClientCausedStepExecutionError):

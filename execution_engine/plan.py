@@ -12,6 +12,7 @@ from execution_engine.block_api.block import WorkflowBlock, WorkflowBlockManifes
 from execution_engine.block_api.spec import BlockSpec
 from execution_engine.definition.model import Definition, InputDeclaration
 from execution_engine.kinds.codec import CodecRegistry, KindCodec
+from execution_engine.kinds.representation import NUMPY, Converter
 
 SINGLE = -1
 ONCE, EACH, BATCH = "once", "each", "batch"
@@ -51,6 +52,35 @@ class ValuePlan:
     slot: int
     axis: int
     from_step: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ConversionPlan:
+    """A slot whose value is needed in a second representation.
+
+    Attributes:
+        source: slot of the value as it was made.
+        slot: slot of the converted value, shared by all that need it.
+        axis: axis of both; `SINGLE` for one value.
+        converters: applied one after another.
+    """
+
+    source: int
+    slot: int
+    axis: int
+    converters: tuple[Converter, ...]
+
+    def applied(self, value: Any) -> Any:
+        """What the slot holds for what the source holds; None stays None."""
+        if self.axis == SINGLE:
+            return self._converted(value)
+        return [self._converted(item) for item in value]
+
+    def _converted(self, value: Any) -> Any:
+        if value is not None:
+            for converter in self.converters:
+                value = converter.convert(value)
+        return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +144,8 @@ class StepPlan:
         targets: for control steps, the verdict slot of each target selector.
         predecessors: how many steps must finish first.
         followers: positions in `Plan.steps` of the steps waiting for this one.
+        representation: in which representation `block` takes and gives values.
+        conversions: slots that must be converted before the arguments are read.
     """
 
     position: int
@@ -131,6 +163,8 @@ class StepPlan:
     targets: Mapping[str, int]
     predecessors: int
     followers: tuple[int, ...]
+    representation: str = NUMPY
+    conversions: tuple[ConversionPlan, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +193,8 @@ class OutputPlan:
             every row).
         is_object: whether all outputs of a step are given as one object.
         to_root: whether predictions are moved to the space of the workflow's input.
+        conversions: by slot of a member, what brings its value into the representation that was
+            asked for; not needed for JSON.
     """
 
     name: str
@@ -168,6 +204,7 @@ class OutputPlan:
     is_object: bool
     to_root: bool
     selector: str
+    conversions: Mapping[int, ConversionPlan] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +221,8 @@ class Plan:
         substitutions: parameters checked before a run.
         codecs: kinds and codecs.
         secret_slots: slots of inputs and outputs that are declared to hold secrets.
+        representation: what was asked for: `numpy`, another name, or `auto`.
+        conversions: every slot that some step or output needs in a second representation.
     """
 
     definition: Definition
@@ -195,6 +234,8 @@ class Plan:
     substitutions: tuple[SubstitutionPlan, ...]
     codecs: CodecRegistry = field(repr=False)
     secret_slots: frozenset[int] = frozenset()
+    representation: str = NUMPY
+    conversions: tuple[ConversionPlan, ...] = ()
 
     def describe(self) -> str:
         """Inputs, steps in order and outputs as text."""
@@ -209,7 +250,10 @@ class Plan:
                 f", gated by {', '.join(gate.source for gate in step.gates)}" if step.gates else ""
             )
             depth = self.depth(step.axis)
-            lines.append(f"  step {step.name}: {step.spec.type_id} ({run}, depth {depth}{gates})")
+            form = "" if step.representation == NUMPY else f", {step.representation}"
+            lines.append(
+                f"  step {step.name}: {step.spec.type_id} ({run}, depth {depth}{gates}{form})"
+            )
         for output in self.outputs:
             lines.append(
                 f"  output {output.name}: {output.selector} (depth {self.depth(output.axis)})"
@@ -239,6 +283,7 @@ class Plan:
                     "gated_by": [gate.source for gate in step.gates],
                     "feeds": [self.steps[position].name for position in step.followers],
                 }
+                | ({} if step.representation == NUMPY else {"representation": step.representation})
                 for step in self.steps
             ],
             "outputs": [

@@ -130,6 +130,20 @@ class ChromeTraceProfiler:
         """Notes a moment."""
         self._record(run_id, name, "I", categories, metadata)
 
+    def add_trace(self, events: Sequence[Mapping[str, Any]], started: float) -> None:
+        """Takes in the trace of a run in another process, whose clock counts from another moment.
+
+        Args:
+            events: what `export_trace` gave there.
+            started: when its first event began on this clock (`time.perf_counter_ns() / 1000`), µs.
+        """
+        usable = [dict(event) for event in events if isinstance(event.get("ts"), (int, float))]
+        first = min((event["ts"] for event in usable), default=0.0)
+        for event in usable:
+            event["ts"] += started - first
+        with self._lock:
+            self._runs.append((uuid.uuid4().hex, usable))
+
     def export_trace(self) -> list[TraceEvent]:
         """All events kept, oldest run first, as JSON data."""
         with self._lock:

@@ -66,6 +66,33 @@ class ModelManagerClosedError(ModelRuntimeError):
     code = "model_manager_closed"
 
 
+class ModelBusyError(ModelRuntimeError):
+    """A model has as many calls waiting as it may have; the call was not taken.
+
+    Args:
+        message: which model, and how many calls wait.
+        retry_after: seconds after which a new try is likely to be taken.
+    """
+
+    code = "model_busy"
+
+    def __init__(self, message: str, retry_after: float) -> None:
+        super().__init__(message, hint=f"try again in {retry_after:.2g} s")
+        self.retry_after = retry_after
+
+
+class ModelDeadlineExceededError(ModelRuntimeError):
+    """The deadline of a call passed before its network ran."""
+
+    code = "model_deadline_exceeded"
+
+
+class ModelCallCancelledError(ModelRuntimeError):
+    """A call was given up by its caller before its network ran."""
+
+    code = "model_call_cancelled"
+
+
 class ModelInputError(InferenceModelsError):
     """The images handed to a model are not images it can take."""
 

@@ -14,15 +14,20 @@ if TYPE_CHECKING:
     from execution_engine.executor.limits import CancellationToken
     from execution_engine.executor.report import RunReport
     from execution_engine.profiling import ChromeTraceProfiler
+    from workflows.remote.client import RemoteServer, run_remotely
     from workflows.running import compile_workflow, default_session, run_locally
     from workflows.session import Session
     from workflows.settings import WeftlensSettings
+    from workflows.video.pipeline import InferencePipeline
+    from workflows.video.running import run_on_video
     from workflows.workflow import Workflow
 
 _PLACES = {
     "CancellationToken": "execution_engine.executor.limits",
     "ChromeTraceProfiler": "execution_engine.profiling",
+    "InferencePipeline": "workflows.video.pipeline",
     "Problem": "execution_engine.errors",
+    "RemoteServer": "workflows.remote.client",
     "RunReport": "execution_engine.executor.report",
     "Session": "workflows.session",
     "WeftlensSettings": "workflows.settings",
@@ -31,12 +36,16 @@ _PLACES = {
     "compile_workflow": "workflows.running",
     "default_session": "workflows.running",
     "run_locally": "workflows.running",
+    "run_on_video": "workflows.video.running",
+    "run_remotely": "workflows.remote.client",
 }
 
 __all__ = [
     "CancellationToken",
     "ChromeTraceProfiler",
+    "InferencePipeline",
     "Problem",
+    "RemoteServer",
     "RunReport",
     "Session",
     "WeftlensSettings",
@@ -45,6 +54,8 @@ __all__ = [
     "compile_workflow",
     "default_session",
     "run_locally",
+    "run_on_video",
+    "run_remotely",
 ]
 
 

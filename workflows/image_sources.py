@@ -5,21 +5,33 @@ addresses only, also after redirects. Decodes nothing.
 from __future__ import annotations
 
 import ipaddress
+import re
 import socket
-import time
-from collections.abc import Callable
+import ssl
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import SplitResult, urljoin, urlsplit
+from urllib.parse import SplitResult, quote, urljoin, urlsplit
 
 if TYPE_CHECKING:
-    import httpx
+    import httpcore
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
+# Lower ports belong to other services, which must not be spoken to in HTTP.
+_FIRST_FREE_PORT = 1024
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_LONGEST_URL = 8192
+_HOST_NAME = re.compile(r"[a-z0-9._:\-]+")
+_TARGET_CHARACTERS = "/%:@!$&'()*+,;=~-._?"
 # Addresses of networks that reach IPv4 only through translation; the last four bytes are IPv4.
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
+# All that is handed out of IPv6; the rest is reserved for purposes of its own.
+_IPV6_UNICAST = ipaddress.ip_network("2000::/3")
+# Reserved since this Python was made, or never taken up by it.
+_RESERVED = (ipaddress.ip_network("192.88.99.0/24"), ipaddress.ip_network("3fff::/20"))
+# Interface parts of IPv6 addresses that stand for IPv4 (ISATAP).
+_ISATAP = frozenset({0x00005EFE, 0x02005EFE})
 
 
 class ImageFetchError(Exception):
@@ -45,14 +57,17 @@ def is_public(address: Address) -> bool:
     reserved range. IPv4 addresses inside IPv6 ones count as what they are.
     """
     if isinstance(address, ipaddress.IPv6Address):
-        if address.ipv4_mapped is not None:
-            return is_public(address.ipv4_mapped)
-        if address in _NAT64:
-            return is_public(ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF))
+        last_four = ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF)
+        if address.ipv4_mapped is not None or address in _NAT64:
+            return is_public(last_four)
+        if address not in _IPV6_UNICAST:
+            return False
         if address.sixtofour is not None and not is_public(address.sixtofour):
             return False
-        if address.is_site_local:
+        if (int(address) >> 32) & 0xFFFF_FFFF in _ISATAP and not is_public(last_four):
             return False
+    if any(address in network for network in _RESERVED):
+        return False
     return address.is_global and not (address.is_multicast or address.is_reserved)
 
 
@@ -65,8 +80,7 @@ class ImageUrlFetcher:
 
     Args:
         max_bytes: largest body, in bytes.
-        timeout: seconds for the whole fetch, redirects among it (resolving a name takes the time
-            of the system's resolver).
+        timeout: seconds for the whole fetch: looking up names, redirects, the last byte.
         max_redirects: redirects followed.
         permits: which addresses may be reached.
         resolver: addresses of a host and port.
@@ -94,100 +108,74 @@ class ImageUrlFetcher:
             ImageFetchError: the address is refused, does not answer in time, answers with another
                 status than 200, or its body is too large. The text never holds path or query.
         """
-        import httpx
+        import httpcore
 
-        deadline = time.monotonic() + self._timeout
+        from workflows.checked_connections import CheckedBackend, Deadline, DeadlinePassed
+
+        deadline = Deadline(self._timeout)
+        backend = CheckedBackend(self._checked_addresses, deadline)
         try:
-            with httpx.Client(trust_env=False, follow_redirects=False) as client:
+            # One pool a fetch: its connections are those of this deadline.
+            with httpcore.ConnectionPool(network_backend=backend) as pool:
                 for _ in range(self._max_redirects + 1):
-                    answer = self._ask(client, url, deadline)
+                    answer = self._ask(pool, checked_target(url))
                     if isinstance(answer, bytes):
                         return answer
                     url = answer
-        except httpx.TimeoutException as error:
-            raise self._too_slow() from error
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
+        except (DeadlinePassed, httpcore.TimeoutException) as error:
+            raise ImageFetchError(f"it did not arrive within {self._timeout:g} s") from error
+        except (httpcore.NetworkError, httpcore.ProtocolError, ssl.SSLError, OSError) as error:
             detail = str(error) or type(error).__name__
             raise ImageFetchError(f"the connection failed: {detail}") from error
         raise ImageFetchError(f"it redirects more than {self._max_redirects} times")
 
-    def _ask(self, client: httpx.Client, url: str, deadline: float) -> bytes | str:
+    def _ask(self, pool: httpcore.ConnectionPool, target: HttpTarget) -> bytes | str:
         """The body behind an address, or where it redirects to."""
-        import httpx
+        headers: dict[bytes | str, bytes | str] = {
+            "Host": target.host_header,
+            "Accept": "image/*",
+            "Accept-Encoding": "identity",
+            "User-Agent": "weftlens",
+        }
+        with pool.stream("GET", target.httpcore_url(), headers=headers) as response:
+            found = {name.lower().decode("latin-1"): text for name, text in response.headers}
+            if response.status in _REDIRECTS:
+                return target.redirected(found.get("location", b"").decode("latin-1"))
+            if response.status != 200:
+                raise ImageFetchError(f"the answer has status {response.status}, expected 200")
+            return self._read(found, response.iter_stream())
 
-        target = _checked_target(url)
-        *others, last = self._checked_addresses(target)
-        for address in others:
-            try:
-                return self._ask_at(client, target, address, deadline)
-            except httpx.ConnectError:
-                continue
-        return self._ask_at(client, target, last, deadline)
-
-    def _ask_at(
-        self, client: httpx.Client, target: _Target, address: Address, deadline: float
-    ) -> bytes | str:
-        request = client.build_request(
-            "GET",
-            target.url_at(address),
-            headers={
-                "Host": target.host_header,
-                "Accept": "image/*",
-                "Accept-Encoding": "identity",
-                "User-Agent": "weftlens",
-            },
-            extensions={"sni_hostname": target.host},
-            timeout=self._time_left(deadline),
-        )
-        response = client.send(request, stream=True)
-        try:
-            if response.status_code in _REDIRECTS:
-                return target.redirected(response.headers.get("location"))
-            if response.status_code != 200:
-                raise ImageFetchError(f"the answer has status {response.status_code}, expected 200")
-            return self._read(response, deadline)
-        finally:
-            response.close()
-
-    def _checked_addresses(self, target: _Target) -> list[Address]:
-        addresses = self._resolver(target.host, target.port)
+    def _checked_addresses(self, host: str, port: int) -> list[Address]:
+        addresses = self._resolver(host, port)
         # One private address among public ones is enough to refuse: such a name is a trap.
         if not addresses or not all(self._permits(address) for address in addresses):
             raise ImageFetchError(
-                f"the host '{target.host}' does not lie in the public internet; only public "
+                f"the host '{host}' does not lie in the public internet; only public "
                 "addresses are fetched"
             )
         return addresses
 
-    def _read(self, response: httpx.Response, deadline: float) -> bytes:
-        encoding = response.headers.get("content-encoding", "identity")
+    def _read(self, headers: dict[str, bytes], parts: Iterable[bytes]) -> bytes:
+        encoding = headers.get("content-encoding", b"identity").decode("latin-1")
         if encoding != "identity":
-            raise ImageFetchError(f"the body is {encoding}-encoded, which was not asked for")
-        announced = response.headers.get("content-length", "")
-        if announced.isdecimal() and int(announced) > self._max_bytes:
+            raise ImageFetchError(
+                f"the body is encoded ({encoding[:20]!r}), which nobody asked for"
+            )
+        announced = headers.get("content-length", b"")
+        if announced.isdigit() and int(announced[:20]) > self._max_bytes:
             raise self._too_large()
         content = bytearray()
-        for chunk in response.iter_raw():
-            content += chunk
+        for part in parts:
+            content += part
             if len(content) > self._max_bytes:
                 raise self._too_large()
-            self._time_left(deadline)
         return bytes(content)
-
-    def _time_left(self, deadline: float) -> float:
-        left = deadline - time.monotonic()
-        if left <= 0:
-            raise self._too_slow()
-        return left
-
-    def _too_slow(self) -> ImageFetchError:
-        return ImageFetchError(f"it did not arrive within {self._timeout:g} s")
 
     def _too_large(self) -> ImageFetchError:
         return ImageFetchError(f"the body is larger than {self._max_bytes} bytes")
 
 
-class _Target(NamedTuple):
+class HttpTarget(NamedTuple):
     """One address to ask: its parts, with the host in ASCII."""
 
     url: str
@@ -201,32 +189,59 @@ class _Target(NamedTuple):
         default = self.port == _DEFAULT_PORTS[self.parts.scheme]
         return named if default else f"{named}:{self.port}"
 
-    def url_at(self, address: Address) -> str:
-        """The same resource at one address of the host."""
-        literal = f"[{address}]" if address.version == 6 else str(address)
-        return self.parts._replace(netloc=f"{literal}:{self.port}", fragment="").geturl()
+    def httpcore_url(self) -> httpcore.URL:
+        """The address in parts, so that nobody reads it a second time and differently."""
+        import httpcore
 
-    def redirected(self, location: str | None) -> str:
+        path = quote(self.parts.path or "/", safe=_TARGET_CHARACTERS)
+        query = quote(self.parts.query, safe=_TARGET_CHARACTERS)
+        return httpcore.URL(
+            scheme=self.parts.scheme.encode("ascii"),
+            host=self.host.encode("ascii"),
+            port=self.port,
+            target=f"{path}?{query}" if query else path,
+        )
+
+    def redirected(self, location: str) -> str:
         """Where a redirect leads to."""
         if not location:
             raise ImageFetchError("it redirects without saying where to")
-        goal = urljoin(self.url, location)
+        try:
+            goal = urljoin(self.url, location)
+        except ValueError as error:
+            raise ImageFetchError("it redirects to an address that cannot be read") from error
         if self.parts.scheme == "https" and not goal.lower().startswith("https:"):
             raise ImageFetchError("it redirects from https to an unprotected address")
         return goal
 
 
-def _checked_target(url: str) -> _Target:
+def checked_target(url: str) -> HttpTarget:
+    """The parts of an http(s) address.
+
+    Raises:
+        ImageFetchError: it cannot be read, has another scheme, no host, or credentials.
+    """
+    if len(url) > _LONGEST_URL:
+        raise ImageFetchError(f"the address is longer than {_LONGEST_URL} characters")
+    # urlsplit drops line ends and tabs without a word; an address that holds them is a trick.
+    if any(character < " " or character == "\x7f" for character in url):
+        raise ImageFetchError("the address holds control characters")
     try:
         parts = urlsplit(url)
         port = parts.port
-        host = (parts.hostname or "").rstrip(".").encode("idna").decode("ascii")
+        host = (parts.hostname or "").rstrip(".").encode("idna").decode("ascii").lower()
     except ValueError as error:  # UnicodeError among it
         raise ImageFetchError("the address cannot be read") from error
     if parts.scheme not in _DEFAULT_PORTS:
-        raise ImageFetchError(f"the scheme '{parts.scheme}' is not supported, only http and https")
+        shown = parts.scheme[:20]
+        raise ImageFetchError(f"the scheme '{shown}' is not supported, only http and https")
     if not host:
         raise ImageFetchError("the address has no host")
     if parts.username is not None or parts.password is not None:
         raise ImageFetchError("the address holds credentials, which are not sent")
-    return _Target(url, parts, host, _DEFAULT_PORTS[parts.scheme] if port is None else port)
+    if not _HOST_NAME.fullmatch(host):
+        raise ImageFetchError("the host name holds characters that no name has")
+    port = _DEFAULT_PORTS[parts.scheme] if port is None else port
+    if port < _FIRST_FREE_PORT and port not in _DEFAULT_PORTS.values():
+        raise ImageFetchError(f"port {port} is not asked: it belongs to another service")
+    return HttpTarget(url, parts, host, port)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
+from execution_engine.compiler.validation_messages import pointer_part
+from execution_engine.definition.problems import ProblemList
 from execution_engine.errors import Problem, WorkflowDefinitionError, WorkflowSyntaxError
 
 WorkflowSource = Mapping[str, Any] | str | PathLike[str]
@@ -37,7 +40,8 @@ def load_definition(source: WorkflowSource) -> LoadedDefinition:
 
     Raises:
         WorkflowDefinitionError: the file cannot be read.
-        WorkflowSyntaxError: the text is no JSON; `.errors` says the line and column.
+        WorkflowSyntaxError: the text is no JSON, or an object has a name twice; `.errors` says
+            where.
         TypeError: `source` is none of these.
     """
     if isinstance(source, Mapping):
@@ -72,8 +76,9 @@ def _read(path: Path) -> str:
 
 
 def _parse(text: str, what: str) -> Any:
+    duplicates = _DuplicateMembers()
     try:
-        return json.loads(text, parse_constant=_refuse_constant)
+        value = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=duplicates.note)
     except json.JSONDecodeError as error:
         detail = error.msg[0].lower() + error.msg[1:]
         problem = Problem(
@@ -89,6 +94,56 @@ def _parse(text: str, what: str) -> Any:
     except ValueError as error:  # a number that JSON does not have or Python does not read
         problem = Problem("invalid_json", f"{what} cannot be read as JSON: {error}.", "")
         raise WorkflowSyntaxError(problem.message, _CONTEXT, error, [problem]) from error
+    duplicates.refuse_any(value, what)
+    return value
+
+
+class _DuplicateMembers:
+    """The names that objects of a text have more than once: of such values only the last is read,
+    so a hand-written mistake would pass in silence.
+    """
+
+    def __init__(self) -> None:
+        # The objects themselves are kept, so that no other takes over the id of one.
+        self._found: dict[int, tuple[dict[str, Any], dict[str, int]]] = {}
+
+    def note(self, members: list[tuple[str, Any]]) -> dict[str, Any]:
+        """The object of some members; for `json.loads`."""
+        made = dict(members)
+        if len(made) < len(members):
+            counts = Counter(name for name, _ in members)
+            twice = {name: count for name, count in counts.items() if count > 1}
+            self._found[id(made)] = made, twice
+        return made
+
+    def refuse_any(self, value: Any, what: str) -> None:
+        """Raises for every name noted inside of the value that was read.
+
+        Raises:
+            WorkflowSyntaxError: there is one; `.errors` holds all of them with their places.
+        """
+        if not self._found:
+            return
+        problems = ProblemList()
+        left: list[tuple[Any, str]] = [(value, "")]
+        while left:
+            one, where = left.pop()
+            inside: list[tuple[Any, str]] = []
+            if isinstance(one, dict):
+                _, names = self._found.get(id(one), (one, {}))
+                for name, count in names.items():
+                    problems.add(
+                        WorkflowSyntaxError,
+                        "duplicate_member",
+                        f"{what} has the member '{name}' {count} times in one object; a name may "
+                        "stand there once.",
+                        f"{where}/{pointer_part(name)}",
+                    )
+                inside = [(item, f"{where}/{pointer_part(name)}") for name, item in one.items()]
+            elif isinstance(one, list):
+                inside = [(item, f"{where}/{index}") for index, item in enumerate(one)]
+            left += reversed(inside)  # so that problems come in the order of the text
+        problems.raise_if_any()
 
 
 def nested_too_deep(what: str, error: RecursionError) -> WorkflowSyntaxError:

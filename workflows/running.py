@@ -4,18 +4,27 @@ session, the only object of this package that outlives a call.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from execution_engine.executor.limits import CancellationToken
 from execution_engine.executor.report import RunReport
+from execution_engine.kinds.representation import NUMPY
 from execution_engine.plan import Plan
 from execution_engine.profiling import WorkflowsProfiler
 from workflows.loading import WorkflowSource
-from workflows.session import Session
+from workflows.session import (
+    CORE_SOURCE,
+    MODEL_MANAGER,
+    RepresentationName,
+    Session,
+    definition_of,
+)
 
 if TYPE_CHECKING:
+    from workflows.locking.lock_file import LockSource
     from workflows.workflow import Workflow
 
 _default: Session | None = None
@@ -34,18 +43,25 @@ def default_session() -> Session:
         return _default
 
 
-def compile_workflow(workflow: WorkflowSource | Workflow, session: Session | None = None) -> Plan:
+def compile_workflow(
+    workflow: WorkflowSource | Workflow,
+    session: Session | None = None,
+    representation: RepresentationName = NUMPY,
+) -> Plan:
     """The plan of a workflow, checked and ready to run.
 
     Args:
         workflow: a JSON object, JSON text, the path of a file, or a `Workflow`.
         session: whose blocks and plans to use; `default_session()` when None.
+        representation: see `run_locally`.
 
     Raises:
         WorkflowCompilerError: the definition has problems, all of them in `.errors`.
+        WorkflowEnvironmentConfigurationError: the representation needs a library that is not
+            installed.
         NotSupportedExecutionEngineError: it asks for another engine version.
     """
-    return (session or default_session()).compile(workflow)
+    return (session or default_session()).compile(workflow, representation=representation)
 
 
 def run_locally(
@@ -60,6 +76,8 @@ def run_locally(
     report: RunReport | None = None,
     profiler: WorkflowsProfiler | None = None,
     init_parameters: Mapping[str, Any] | None = None,
+    representation: RepresentationName = NUMPY,
+    lock: LockSource | None = None,
 ) -> list[dict[str, Any]]:
     """Runs a workflow in this process with fresh block state.
 
@@ -74,11 +92,18 @@ def run_locally(
         session: whose blocks, plans, models and settings to use; `default_session()` when None.
         serialize: give JSON data instead of Python objects.
         max_concurrent_steps: how many independent steps may run at the same time.
-        deadline: seconds the run may take; checked before every call of a block.
+        deadline: seconds the run may take; checked before every call of a block and at its end.
         cancellation: lets another thread stop the run before its next call of a block.
         report: filled with the calls of each step and what was skipped and why.
         profiler: records where the time went.
         init_parameters: constructor arguments of blocks, as `source.name` or `name`.
+        representation: how steps hand predictions and pixels on. `numpy`: arrays and
+            `sv.Detections`. `tensor`: torch tensors and `inference_models.predictions` wherever a
+            block has a sibling for them, also in the results. `auto`: tensors around models that do
+            not run on the CPU, results as with `numpy`. JSON is the same in all of them. `numpy` is
+            the default because it needs no torch and is the faster one on a CPU.
+        lock: refuse to run with anything but what this lock says: the path of a lock file, its JSON
+            object, or a `Lock`.
 
     Returns:
         One object an element of the batch, with one member a declared output.
@@ -88,12 +113,31 @@ def run_locally(
         RuntimeInputError: a value does not fit the declared inputs.
         StepExecutionError: the code of a block raised.
         RunDeadlineExceededError, RunCancelledError: the run was stopped.
+        WorkflowEnvironmentConfigurationError: the representation needs a library that is not
+            installed.
+        LockDriftError: something differs from the lock; `.drifts` holds every difference.
+        WorkflowLockError: the lock cannot be read.
     """
-    engine = (session or default_session()).engine(
+    session = session or default_session()
+    if lock is not None:
+        origin = os.fspath(workflow) if isinstance(workflow, (str, os.PathLike)) else ""
+        workflow = definition_of(workflow)
+        parameters = init_parameters or {}
+        session.locks.check(
+            workflow,
+            lock,
+            inputs,
+            workflow_name="" if origin.lstrip().startswith("{") else origin,
+            model_manager=parameters.get(
+                f"{CORE_SOURCE}.{MODEL_MANAGER}", parameters.get(MODEL_MANAGER)
+            ),
+        )
+    engine = session.engine(
         workflow,
         max_concurrent_steps=max_concurrent_steps,
         init_parameters=init_parameters,
         profiler=profiler,
+        representation=representation,
     )
     with engine:
         return engine.run(

@@ -6,12 +6,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from execution_engine.compiler.compiler import PlanCache
 from execution_engine.engine import ExecutionEngine
 from execution_engine.errors import WorkflowEnvironmentConfigurationError
+from execution_engine.executor.failures import StepErrorHandler
+from execution_engine.executor.limits import SizeLimits
 from execution_engine.images.codec import ImageCodec
+from execution_engine.kinds.representation import CPU, NUMPY, resolved
 from execution_engine.plan import Plan
 from execution_engine.profiling import WORKFLOW_COMPILATION, WorkflowsProfiler
 from execution_engine.registry.discovery import discover_plugins
@@ -19,12 +22,20 @@ from execution_engine.registry.registry import BlockRegistry
 from workflows.loading import WorkflowSource, load_definition
 
 if TYPE_CHECKING:
-    from inference_models.manager.manager import ModelManager
+    from inference_models.manager.dispatch import DispatcherFactory
+    from inference_models.manager.manager import CallObserver, ModelManager, ModelStatus
+    from workflows.locking.checks import LockChecks
+    from workflows.remote.client import RemoteServer
+    from workflows.remote.models import RemoteModels
     from workflows.settings import WeftlensSettings
     from workflows.workflow import Workflow
 
+RepresentationName = Literal["numpy", "tensor", "auto"]
+
 CORE_SOURCE = "workflows_core"
 MODEL_MANAGER = "model_manager"
+STEP_EXECUTION_MODE = "step_execution_mode"
+REMOTE = "remote"
 # Settings that blocks get as constructor arguments of the same name.
 _BLOCK_SETTINGS = (
     "allow_access_to_file_system",
@@ -69,8 +80,11 @@ class Session:
         self.image_codec = _image_codec(settings)
         self._model_manager = model_manager
         self._owns_manager = model_manager is None
+        self._model_observer: CallObserver | None = None
+        self._remote: RemoteServer | None = None
         self._lock = threading.Lock()
         self._closed = False
+        self._locks: LockChecks | None = None
 
     @property
     def closed(self) -> bool:
@@ -89,25 +103,91 @@ class Session:
         with self._lock:
             if self._model_manager is None:
                 self._model_manager = _new_model_manager(self.settings)
+                self._model_manager.observer = self._model_observer
             return self._model_manager
 
-    def compile(
-        self, workflow: WorkflowSource | Workflow, profiler: WorkflowsProfiler | None = None
-    ) -> Plan:
-        """The plan of a workflow; equal definitions are compiled once.
+    def list_models(self) -> list[ModelStatus]:
+        """State of the models that were asked for so far; makes no manager."""
+        with self._lock:
+            manager = self._model_manager
+        return [] if manager is None else manager.list_models()
+
+    def observe_models(self, observer: CallObserver) -> None:
+        """Has a function called after each call of a model, in place of an earlier one."""
+        with self._lock:
+            self._model_observer = observer
+            if self._model_manager is not None:
+                self._model_manager.observer = observer
+
+    @property
+    def size_limits(self) -> SizeLimits:
+        """How much one run may hold."""
+        return SizeLimits(
+            max_batch=self.settings.max_batch,
+            max_elements=self.settings.max_elements,
+            max_total_pixels=self.settings.max_total_pixels,
+            max_image_bytes=self.settings.max_image_bytes,
+        )
+
+    @property
+    def locks(self) -> LockChecks:
+        """The checks of lock files; made at the first access."""
+        with self._lock:
+            if self._locks is None:
+                from workflows.locking.checks import LockChecks
+
+                self._locks = LockChecks(self)
+            return self._locks
+
+    @property
+    def remote_models(self) -> RemoteModels:
+        """The models of the server that the settings name; nothing is asked yet.
 
         Raises:
+            WorkflowEnvironmentConfigurationError: they name none or one that cannot be used, or the
+                session is closed.
+        """
+        self._check_open()
+        with self._lock:
+            if self._remote is None:
+                self._remote = _remote_server(self)
+            return self._remote.models
+
+    def compile(
+        self,
+        workflow: WorkflowSource | Workflow,
+        profiler: WorkflowsProfiler | None = None,
+        representation: RepresentationName = NUMPY,
+    ) -> Plan:
+        """The plan of a workflow; equal definitions are compiled once a representation.
+
+        Args:
+            workflow: an object, JSON text, the path of a file, or a `Workflow`.
+            profiler: records the phase of compilation.
+            representation: see `run_locally`; `auto` goes by the device of this session's models.
+
+        Raises:
+            WorkflowEnvironmentConfigurationError: the representation needs a library that is not
+                installed.
             WorkflowCompilerError: the definition has problems, all of them in `.errors`.
             NotSupportedExecutionEngineError: it asks for another engine version.
         """
         self._check_open()
+        return self._compile(workflow, profiler, resolved(representation, self._device({})))
+
+    def _compile(
+        self,
+        workflow: WorkflowSource | Workflow,
+        profiler: WorkflowsProfiler | None,
+        representation: str,
+    ) -> Plan:
         definition = definition_of(workflow)
         if profiler is None:
-            return self.plans.get(definition)
+            return self.plans.get(definition, representation)
         with profiler.profile_execution_phase(
             WORKFLOW_COMPILATION, ("execution_engine_operation",)
         ):
-            return self.plans.get(definition)
+            return self.plans.get(definition, representation)
 
     def engine(
         self,
@@ -116,6 +196,9 @@ class Session:
         max_concurrent_steps: int = 1,
         init_parameters: Mapping[str, Any] | None = None,
         profiler: WorkflowsProfiler | None = None,
+        representation: RepresentationName = NUMPY,
+        step_error_handler: StepErrorHandler | None = None,
+        workflow_id: str | None = None,
     ) -> ExecutionEngine:
         """A workflow with block instances of its own, for many runs that share their state.
 
@@ -127,21 +210,31 @@ class Session:
             init_parameters: constructor arguments of blocks, as `source.name` or `name`; they win
                 over the settings.
             profiler: records phases of compilation and runs.
+            representation: see `run_locally`.
+            step_error_handler: called with a step's name and the error it raised; may raise its
+                own.
+            workflow_id: id for accounting, unless the definition has its own.
 
         Raises:
+            WorkflowEnvironmentConfigurationError: the representation needs a library that is not
+                installed.
             WorkflowCompilerError: the definition has problems, all of them in `.errors`.
             NotSupportedExecutionEngineError: it asks for another engine version.
             BlockInitParameterNotProvidedError: a block needs an argument that nobody gives.
         """
-        plan = self.compile(workflow, profiler)
+        self._check_open()
+        given = init_parameters or {}
+        plan = self._compile(workflow, profiler, resolved(representation, self._device(given)))
         own_id = plan.definition.raw.get("id")
         return ExecutionEngine(
             plan,
             self.registry,
-            self._init_parameters(plan, init_parameters or {}),
+            self._init_parameters(plan, given),
             max_concurrent_steps=max_concurrent_steps,
-            workflow_id=own_id if isinstance(own_id, str) else None,
+            workflow_id=own_id if isinstance(own_id, str) else workflow_id,
             profiler=profiler,
+            step_error_handler=step_error_handler,
+            size_limits=self.size_limits,
         )
 
     def close(self) -> None:
@@ -151,7 +244,10 @@ class Session:
                 return
             self._closed = True
             manager, self._model_manager = self._model_manager, None
+            remote, self._remote = self._remote, None
         self.plans.clear()
+        if remote is not None:
+            remote.close()
         if manager is not None and self._owns_manager:
             manager.close()
 
@@ -161,14 +257,40 @@ class Session:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
+    def _device(self, given: Mapping[str, Any]) -> str:
+        """Where the models of a run are, without making a manager."""
+        if self._execution_mode(given) == REMOTE:
+            return CPU
+        manager = self._model_manager
+        for name in (MODEL_MANAGER, f"{CORE_SOURCE}.{MODEL_MANAGER}"):
+            manager = given.get(name, manager)
+        return self.settings.device if manager is None else str(getattr(manager, "device", CPU))
+
+    def _execution_mode(self, given: Mapping[str, Any]) -> str:
+        """Where steps run their models: as asked for, else as a manager of the caller does, else as
+        the settings say.
+        """
+        own = None if self._owns_manager else self._model_manager
+        manager = _given(given, MODEL_MANAGER, own)
+        default = self.settings.step_execution_mode
+        if manager is not None:
+            default = getattr(manager, "execution_mode", "local")
+        return str(_given(given, STEP_EXECUTION_MODE, default))
+
     def _init_parameters(self, plan: Plan, given: Mapping[str, Any]) -> dict[str, Any]:
         offered: dict[str, Any] = {"image_codec": self.image_codec}
         for name in _BLOCK_SETTINGS:
             offered[name] = getattr(self.settings, name)
+        offered[STEP_EXECUTION_MODE] = self._execution_mode(given)
         if any(MODEL_MANAGER in step.spec.init_parameters for step in plan.steps) and not any(
             name in given for name in (MODEL_MANAGER, f"{CORE_SOURCE}.{MODEL_MANAGER}")
         ):
-            offered[MODEL_MANAGER] = self.model_manager
+            own = None if self._owns_manager else self._model_manager
+            remote = offered[STEP_EXECUTION_MODE] == REMOTE
+            if remote and getattr(own, "execution_mode", None) != REMOTE:
+                offered[MODEL_MANAGER] = self.remote_models
+            else:
+                offered[MODEL_MANAGER] = self.model_manager
         parameters = dict(given)
         for name, value in offered.items():
             # Both names: the qualified one wins over the plug-in's own default, which is "off";
@@ -195,6 +317,37 @@ def definition_of(workflow: WorkflowSource | Workflow) -> Mapping[str, Any]:
     return definition
 
 
+def _given(given: Mapping[str, Any], name: str, default: Any) -> Any:
+    """An init parameter under its qualified or its plain name."""
+    return given.get(f"{CORE_SOURCE}.{name}", given.get(name, default))
+
+
+def _remote_server(session: Session) -> RemoteServer:
+    from workflows.remote.client import RemoteServer
+
+    settings = session.settings
+    if settings.remote_server is None:
+        raise WorkflowEnvironmentConfigurationError(
+            "Steps are to run their models on a server ('step_execution_mode' is 'remote'), but "
+            "the settings name none; set remote_server (WEFTLENS_REMOTE_SERVER).",
+            context="session",
+        )
+    key = settings.remote_api_key
+    try:
+        return RemoteServer(
+            settings.remote_server,
+            api_key=None if key is None else key.get_secret_value(),
+            timeout=settings.remote_timeout,
+            session=session,
+        )
+    except ValueError as error:
+        raise WorkflowEnvironmentConfigurationError(
+            f"The settings remote_server and remote_api_key cannot be used: {error}.",
+            context="session",
+            inner_error=error,
+        ) from error
+
+
 def _installed_blocks() -> BlockRegistry:
     plugins = discover_plugins()
     if not any(plugin.source == CORE_SOURCE for plugin in plugins):
@@ -216,6 +369,7 @@ def _new_model_manager(settings: WeftlensSettings) -> ModelManager:
             max_bytes=settings.max_model_bytes,
             allow_paths=settings.allow_model_paths,
             device=settings.device,
+            dispatcher=_dispatcher(settings),
         )
     except InferenceModelsError as error:
         raise WorkflowEnvironmentConfigurationError(
@@ -223,6 +377,18 @@ def _new_model_manager(settings: WeftlensSettings) -> ModelManager:
             context="session",
             inner_error=error,
         ) from error
+
+
+def _dispatcher(settings: WeftlensSettings) -> DispatcherFactory | None:
+    if settings.model_max_batch == 1:
+        return None
+    from inference_models.manager.batching import dynamic_batching
+
+    return dynamic_batching(
+        max_batch=settings.model_max_batch,
+        max_delay_ms=settings.model_max_delay_ms,
+        queue_size=settings.model_queue_size,
+    )
 
 
 def _image_codec(settings: WeftlensSettings) -> ImageCodec:

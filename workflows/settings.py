@@ -7,14 +7,16 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
-from pydantic import Field, PositiveFloat, PositiveInt, ValidationError
+from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from execution_engine.errors import WorkflowEnvironmentConfigurationError
 from execution_engine.images.codec import DEFAULT_MAX_PIXELS
 
 ENVIRONMENT_PREFIX = "WEFTLENS_"
+_SERVER_PREFIX = "WEFTLENS_SERVER_"
 
 
 class WeftlensSettings(BaseSettings):
@@ -41,6 +43,16 @@ class WeftlensSettings(BaseSettings):
     max_image_pixels: PositiveInt = Field(
         DEFAULT_MAX_PIXELS, description="Largest height times width of an image that is decoded."
     )
+    max_batch: PositiveInt | None = Field(None, description="Most elements of one batch input.")
+    max_elements: PositiveInt | None = Field(
+        None, description="Most elements that one step may make of its batch: slices, crops."
+    )
+    max_total_pixels: PositiveInt | None = Field(
+        None, description="Largest sum of height times width of the images of one run."
+    )
+    max_image_bytes: PositiveInt | None = Field(
+        None, description="Most bytes of all images that the steps of one run make."
+    )
     allow_access_to_file_system: bool = Field(
         False, description="Let steps write files of this machine."
     )
@@ -60,6 +72,26 @@ class WeftlensSettings(BaseSettings):
     allow_model_paths: bool = Field(True, description="Accept paths of this machine as model ids.")
     max_model_bytes: PositiveInt | None = Field(
         None, description="Limit on the memory of all loaded models, in bytes."
+    )
+    step_execution_mode: Literal["local", "remote"] = Field(
+        "local", description="Where steps run models: in this process or on `remote_server`."
+    )
+    remote_server: str | None = Field(
+        None, description="Address of the server whose models steps use, http(s)://host:port."
+    )
+    remote_api_key: SecretStr | None = Field(None, description="Key that this server asks for.")
+    remote_timeout: PositiveFloat = Field(
+        120.0, description="Seconds a call of a model there may take, repetitions included."
+    )
+    model_max_batch: PositiveInt = Field(
+        1,
+        description="Images of calls at the same time that share a run of the network; 1 is off.",
+    )
+    model_max_delay_ms: NonNegativeFloat = Field(
+        2.0, description="Longest wait for calls whose images are being prepared, in milliseconds."
+    )
+    model_queue_size: PositiveInt = Field(
+        128, description="Calls that may wait for a model before more are refused."
     )
     device: str = Field("cpu", description="Where models run: cpu, cuda or cuda:<n>.")
 
@@ -102,5 +134,7 @@ def unknown_variables(environment: Mapping[str, str] | None = None) -> list[str]
     return sorted(
         name
         for name in variables
-        if name.upper().startswith(ENVIRONMENT_PREFIX) and name.upper() not in known
+        if name.upper().startswith(ENVIRONMENT_PREFIX)
+        and not name.upper().startswith(_SERVER_PREFIX)
+        and name.upper() not in known
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
+from execution_engine.errors import InvalidFieldValueError
+
 
 def to_gray(pixels: np.ndarray) -> np.ndarray:
     """The image as one channel.
@@ -48,7 +50,7 @@ def to_bgr(pixels: np.ndarray) -> np.ndarray:
 def _count_channels(pixels: np.ndarray) -> int:
     channels = 1 if pixels.ndim == 2 else pixels.shape[2] if pixels.ndim == 3 else 0
     if channels not in (1, 3, 4) or pixels.size == 0:
-        raise ValueError(
+        raise InvalidFieldValueError(
             "An image of shape (h, w) or (h, w, 3) with at least one pixel is needed, got shape "
             f"{pixels.shape}."
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from execution_engine.errors import InvalidFieldValueError
 from execution_engine.kinds.codec import CodecRegistry
 from execution_engine.query_language import AllOperationsType, QueryCompiler
 
@@ -45,7 +46,7 @@ def check_names(operations: Iterable[str], values: Iterable[str] | None, field: 
     known = list(values)
     unknown = [name for name in operations if name not in known]
     if unknown:
-        raise ValueError(
+        raise InvalidFieldValueError(
             f"operations for {', '.join(map(repr, unknown))}, which {field} does not define; "
             f"it defines {', '.join(map(repr, known)) or 'nothing'}"
         )

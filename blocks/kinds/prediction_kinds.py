@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from execution_engine.kinds.catalogue import (
+    BAR_CODE_DETECTION_KIND,
     INSTANCE_SEGMENTATION_PREDICTION_KIND,
     KEYPOINT_DETECTION_PREDICTION_KIND,
     OBJECT_DETECTION_PREDICTION_KIND,
+    QR_CODE_DETECTION_KIND,
+    RLE_INSTANCE_SEGMENTATION_PREDICTION_KIND,
+    SEMANTIC_SEGMENTATION_PREDICTION_KIND,
 )
 
 DETECTIONS_KINDS = (
@@ -14,3 +18,15 @@ DETECTIONS_KINDS = (
     KEYPOINT_DETECTION_PREDICTION_KIND,
 )
 """Boxes, with masks or keypoints or without; in the order in which outputs are written."""
+
+PREDICTION_KINDS = tuple(
+    kind.name
+    for kind in (
+        *DETECTIONS_KINDS,
+        RLE_INSTANCE_SEGMENTATION_PREDICTION_KIND,
+        SEMANTIC_SEGMENTATION_PREDICTION_KIND,
+        QR_CODE_DETECTION_KIND,
+        BAR_CODE_DETECTION_KIND,
+    )
+)
+"""Names of every kind whose values are `sv.Detections`."""

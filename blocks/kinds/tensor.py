@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from execution_engine.kinds.codec import DecodingContext, KindCodec
+from execution_engine.kinds.json_form import json_form
 
 
 class TensorCodec(KindCodec):
@@ -14,10 +17,13 @@ class TensorCodec(KindCodec):
     python_type = "torch.Tensor"
 
     def serialise(self, value: Any) -> Any:
-        """Nested lists of numbers; raises `TypeError` for anything but a tensor."""
+        """Nested lists of numbers, null for those that are none; raises `TypeError` for anything
+        but a tensor of real numbers.
+        """
         if not hasattr(value, "detach"):
             raise TypeError(f"a tensor was expected, got {type(value).__name__}")
-        return value.detach().cpu().tolist()
+        # Over lists, since numpy lacks some types of torch.
+        return json_form(np.asarray(value.detach().cpu().tolist()))
 
     def deserialise(self, name: str, value: Any, context: DecodingContext) -> Any:
         """A CPU tensor from nested lists of one shape, a tensor as given.

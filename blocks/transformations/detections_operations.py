@@ -16,6 +16,7 @@ from execution_engine.block_api import (
     WorkflowBlock,
     WorkflowBlockManifest,
 )
+from execution_engine.errors import InvalidFieldValueError
 from execution_engine.kinds.codec import CodecRegistry
 from execution_engine.query_language import AllOperationsType, QueryCompiler
 
@@ -84,9 +85,13 @@ class DetectionsOperations(WorkflowBlock):
             for name, value in operations_parameters.items()
         }
         return [
-            {"predictions": _detections(chain(detections, _row(columns, index)))}
+            {"predictions": self.checked(chain(detections, _row(columns, index)))}
             for index, detections in enumerate(predictions)
         ]
+
+    def checked(self, value: Any) -> Any:
+        """What the last operation gave, if it is detections."""
+        return _detections(value)
 
 
 def _row(columns: Mapping[str, list[Any]], index: int) -> dict[str, Any]:
@@ -97,7 +102,7 @@ def _detections(value: Any) -> sv.Detections:
     import supervision as sv
 
     if not isinstance(value, sv.Detections):
-        raise ValueError(
+        raise InvalidFieldValueError(
             f"the operations must give detections, the last one gave {type(value).__name__}"
         )
     return value

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from uuid import uuid4
 
+from blocks.transformations.windows import Window, numpy_window
 from execution_engine.block_api import WorkflowImageData
+from execution_engine.errors import InvalidFieldValueError
 
 
 def crop_around(
@@ -14,6 +16,7 @@ def crop_around(
     width: int,
     height: int,
     crop_prefix: str,
+    window: Window = numpy_window,
 ) -> WorkflowImageData | None:
     """The rectangle of an image around a point, clipped to it; None when nothing lies inside.
 
@@ -26,12 +29,13 @@ def crop_around(
         width: width of the rectangle, px, at least 1.
         height: height of the rectangle, px, at least 1.
         crop_prefix: what the id of the crop begins with.
+        window: gives the pixels of the rectangle.
 
     Raises:
         ValueError: width or height is not positive.
     """
     if width < 1 or height < 1:
-        raise ValueError(
+        raise InvalidFieldValueError(
             f"a crop must be at least 1 px wide and high, got width={width}, height={height}"
         )
     image_height, image_width = image.size
@@ -44,7 +48,7 @@ def crop_around(
     return WorkflowImageData.create_crop(
         origin_image_data=image,
         crop_identifier=f"{crop_prefix}.{uuid4()}",
-        cropped_image=image.numpy_image[y_min:y_max, x_min:x_max],
+        cropped_image=window(image, (y_min, y_max), (x_min, x_max)),
         offset_x=x_min,
         offset_y=y_min,
         preserve_video_metadata=True,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from execution_engine.errors import InvalidFieldValueError
+
 Bgr = tuple[int, int, int]
 
 NAMED_COLOURS: dict[str, Bgr] = {
@@ -53,7 +55,7 @@ def parse_colour(text: str) -> Bgr:
                 if channels.group(1).lower() == "bgr"
                 else (third, second, first)
             )
-    raise ValueError(
+    raise InvalidFieldValueError(
         f"{text!r} is no colour; expected #rrggbb, rgb(r, g, b), bgr(b, g, r) with values up to "
         f"255, or one of {', '.join(NAMED_COLOURS)}"
     )
@@ -66,8 +68,8 @@ def colour_of(field: str, value: Any) -> Bgr:
         ValueError: the value is no text or no colour; the text names the field.
     """
     if not isinstance(value, str):
-        raise ValueError(f"Field `{field}` must be a colour as text, got {value!r}.")
+        raise InvalidFieldValueError(f"Field `{field}` must be a colour as text, got {value!r}.")
     try:
         return parse_colour(value)
     except ValueError as error:
-        raise ValueError(f"Field `{field}`: {error}.") from None
+        raise InvalidFieldValueError(f"Field `{field}`: {error}.") from None

@@ -16,6 +16,7 @@ from blocks.kinds.detections.compact import as_compact, compact_from_crops
 from blocks.kinds.detections.lineage import image_size_of
 from blocks.kinds.detections.polygons import polygon_crop
 from blocks.kinds.detections.rle import compact_from_rles
+from execution_engine.errors import InvalidFieldValueError
 
 if TYPE_CHECKING:
     import supervision as sv
@@ -46,14 +47,16 @@ def drawable(
     import supervision as sv
 
     if not isinstance(predictions, sv.Detections):
-        raise ValueError(f"Field `{field}` must be detections, got {type(predictions).__name__}.")
+        raise InvalidFieldValueError(
+            f"Field `{field}` must be detections, got {type(predictions).__name__}."
+        )
     if len(predictions) == 0:
         return predictions
     columns: dict[str, Any] = {}
     boxes = np.asarray(predictions.xyxy)
     if not np.isfinite(boxes).all():
         row = int(np.flatnonzero(~np.isfinite(boxes).all(axis=1))[0])
-        raise ValueError(
+        raise InvalidFieldValueError(
             f"Field `{field}`: box {row} must be four finite numbers, got {boxes[row].tolist()}."
         )
     if np.abs(boxes).max() > FARTHEST:
@@ -62,7 +65,7 @@ def drawable(
         try:
             columns["mask"] = masks_on_image(predictions, image_size)
         except ValueError as error:
-            raise ValueError(f"Field `{field}`: {error}") from error
+            raise InvalidFieldValueError(f"Field `{field}`: {error}") from error
     return with_columns(predictions, columns) if columns else predictions
 
 

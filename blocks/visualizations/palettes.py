@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from blocks.parameters import choice, whole_number
 from blocks.visualizations.colour_text import NAMED_COLOURS, Bgr, colour_of
+from execution_engine.errors import InvalidFieldValueError
 
 if TYPE_CHECKING:
     import supervision as sv
@@ -119,12 +120,14 @@ def row_colours(
 
 def _custom(custom_colors: Any) -> tuple[Bgr, ...]:
     if isinstance(custom_colors, str) or not isinstance(custom_colors, Iterable):
-        raise ValueError(f"Field `custom_colors` must be a list of colours, got {custom_colors!r}.")
+        raise InvalidFieldValueError(
+            f"Field `custom_colors` must be a list of colours, got {custom_colors!r}."
+        )
     colours = tuple(
         colour_of(f"custom_colors[{index}]", text) for index, text in enumerate(custom_colors)
     )
     if not colours:
-        raise ValueError(
+        raise InvalidFieldValueError(
             "Field `custom_colors` is empty; the CUSTOM palette needs at least one colour."
         )
     return colours
@@ -150,7 +153,7 @@ def _ids(detections: sv.Detections, axis: str) -> NDArray[np.int64]:
     ids = getattr(detections, name)
     if ids is None:
         source = "a model" if axis == "CLASS" else "a tracker"
-        raise ValueError(
+        raise InvalidFieldValueError(
             f"color_axis {axis} colours by {name}, which {source} gives and these detections lack; "
             "use INDEX, which needs no ids"
         )

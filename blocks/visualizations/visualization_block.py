@@ -14,6 +14,7 @@ from blocks.visualizations.anchors import CENTER_OF_MASS
 from blocks.visualizations.drawable import drawable, with_centres_of_mass
 from blocks.visualizations.palettes import RowColours, row_colours
 from execution_engine.block_api import BlockResult, WorkflowBlock, WorkflowImageData
+from execution_engine.errors import InvalidFieldValueError
 
 if TYPE_CHECKING:
     import supervision as sv
@@ -74,6 +75,10 @@ class VisualizationBlock(WorkflowBlock):
         custom = tuple(custom_colors) if isinstance(custom_colors, list) else custom_colors
         return self._prepared.get(row_colours, color_palette, palette_size, custom, color_axis)
 
+    def rows(self, predictions: Any) -> Any:
+        """What is given as predictions, in the form that drawing takes."""
+        return predictions
+
     def annotate(
         self,
         image: WorkflowImageData,
@@ -93,7 +98,7 @@ class VisualizationBlock(WorkflowBlock):
             anchor: name of the place of a detection that the annotator draws at.
         """
         pixels = colour_copy(image.numpy_image)
-        detections = anchored(predictions, pixels.shape[:2], anchor)
+        detections = anchored(self.rows(predictions), pixels.shape[:2], anchor)
         if len(detections):
             options = (
                 {} if colours is None else {"custom_color_lookup": colours.indices(detections)}
@@ -112,7 +117,7 @@ def anchored(predictions: Any, image_size: tuple[int, int], anchor: str) -> sv.D
         return drawable(predictions, image_size, masks=False)
     detections = drawable(predictions, image_size, masks=True)
     if len(detections) and detections.mask is None:
-        raise ValueError(
+        raise InvalidFieldValueError(
             "CENTER_OF_MASS is a place of masks, and the detections have none; use CENTER"
         )
     return with_centres_of_mass(detections, image_size)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blocks.visualizations.drawable import FARTHEST
+from execution_engine.errors import InvalidFieldValueError
 
 
 def read_points(
@@ -28,10 +29,12 @@ def read_points(
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if isinstance(value, str) or not isinstance(value, Sequence):
-        raise ValueError(f"Field `{field}` must be a list of points (x, y), got {value!r}.")
+        raise InvalidFieldValueError(
+            f"Field `{field}` must be a list of points (x, y), got {value!r}."
+        )
     if len(value) < at_least or (at_most is not None and len(value) > at_most):
         count = f"{at_least}" if at_most == at_least else f"at least {at_least}"
-        raise ValueError(f"Field `{field}` must be {count} points, got {len(value)}.")
+        raise InvalidFieldValueError(f"Field `{field}` must be {count} points, got {len(value)}.")
     points = np.zeros((len(value), 2))
     for index, point in enumerate(value):
         try:
@@ -40,7 +43,7 @@ def read_points(
         except (TypeError, ValueError):
             points[index] = np.nan
         if not np.isfinite(points[index]).all():
-            raise ValueError(
+            raise InvalidFieldValueError(
                 f"Field `{field}[{index}]` must be two finite numbers (x, y), got {point!r}."
             )
     return np.rint(np.clip(points, -FARTHEST, FARTHEST)).astype(np.int32)

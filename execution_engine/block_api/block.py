@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from execution_engine.block_api.flow_control import FlowControl
 from execution_engine.kinds.catalogue import WILDCARD_KIND
 from execution_engine.kinds.kind import Kind
+from execution_engine.kinds.representation import NUMPY
 
 BlockResult = (
     dict[str, Any]
@@ -145,9 +146,11 @@ class WorkflowBlock(ABC):
         returns_futures: whether values in the results may be `concurrent.futures.Future`; the
             engine then looks for
             them in nested containers too. The blocks of this project set it to False.
+        representation: in which representation `run` takes and gives values.
     """
 
     returns_futures: ClassVar[bool] = True
+    representation: ClassVar[str] = NUMPY
 
     @classmethod
     def get_init_parameters(cls) -> list[str]:
@@ -158,6 +161,15 @@ class WorkflowBlock(ABC):
     @abstractmethod
     def get_manifest(cls) -> type[WorkflowBlockManifest]:
         """The class of the block's manifest."""
+
+    @classmethod
+    def get_siblings(cls) -> list[type[WorkflowBlock]]:
+        """Classes that do the same on values in another `representation`, one each.
+
+        They share this block's manifest class and constructor arguments. Blocks of a generated
+        index need not name theirs.
+        """
+        return []
 
     @abstractmethod
     def run(self, *args: Any, **kwargs: Any) -> BlockResult:

@@ -22,6 +22,7 @@ from execution_engine.block_api.spec import (
 from execution_engine.errors import BlockInterfaceError
 
 VERSION_SUFFIX = re.compile(r"@v(\d+)$")
+_NO_FIELDS = {"type", "name"}
 
 
 def digest_block(block: type[WorkflowBlock], source: str) -> BlockSpec:
@@ -47,7 +48,7 @@ def digest_block(block: type[WorkflowBlock], source: str) -> BlockSpec:
     fields = {
         name: _digest_field(name, hints[name], info)
         for name, info in manifest.model_fields.items()
-        if name not in ("type", "name")
+        if name not in _NO_FIELDS
     }
     _check_run_signature(block, set(fields), origin)
     extra = manifest.model_config.get("json_schema_extra")
@@ -84,9 +85,48 @@ def digest_block(block: type[WorkflowBlock], source: str) -> BlockSpec:
         inert_fields=manifest.get_inert_fields(),
         init_parameters=tuple(block.get_init_parameters()),
         engine_compatibility=manifest.get_execution_engine_compatibility(),
+        siblings=digest_siblings(block, block.get_siblings()),
     )
     _check_hooks(spec, origin)
     return spec
+
+
+def digest_siblings(
+    block: type[WorkflowBlock], siblings: list[type[WorkflowBlock]]
+) -> dict[str, str]:
+    """Where the siblings of a block are, by representation, as `module:class`.
+
+    Raises:
+        BlockInterfaceError: a sibling has another manifest or constructor than the block, or two
+            have the same representation.
+    """
+    found: dict[str, str] = {}
+    for sibling in siblings:
+        check_sibling(block, sibling)
+        if sibling.representation in found:
+            raise BlockInterfaceError(
+                f"Block {block.__module__}.{block.__qualname__} has two siblings for the "
+                f"representation '{sibling.representation}'."
+            )
+        found[sibling.representation] = f"{sibling.__module__}:{sibling.__qualname__}"
+    return found
+
+
+def check_sibling(block: type[WorkflowBlock], sibling: type[WorkflowBlock]) -> None:
+    """Raises `BlockInterfaceError` unless a sibling can stand in for its block."""
+    named = f"{sibling.__module__}.{sibling.__qualname__}"
+    if sibling.get_manifest() is not block.get_manifest():
+        fault = "has a manifest class of its own"
+    elif sibling.get_init_parameters() != block.get_init_parameters():
+        fault = "has other constructor arguments"
+    elif sibling.representation == block.representation:
+        fault = f"works on the same representation, '{block.representation}',"
+    else:
+        _check_run_signature(sibling, set(block.get_manifest().model_fields) - _NO_FIELDS, named)
+        return
+    raise BlockInterfaceError(
+        f"Block {named} {fault} and cannot be a sibling of {block.__module__}.{block.__qualname__}."
+    )
 
 
 def _type_ids(annotation: Any, origin: str) -> tuple[str, ...]:

@@ -59,6 +59,9 @@ class OutputSpec:
 class BlockSpec:
     """Digest of a manifest and its block class, made once at registration or read from a generated
     index.
+
+    `siblings` says, by representation, where the class is that works on values in it, as
+    `module:class`.
     """
 
     type_id: str
@@ -87,6 +90,7 @@ class BlockSpec:
     init_parameters: tuple[str, ...] = ()
     engine_compatibility: str | None = None
     extra: str | None = None
+    siblings: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_control_flow(self) -> bool:

@@ -20,6 +20,7 @@ from execution_engine.definition.model import Definition
 from execution_engine.definition.parser import parse_definition
 from execution_engine.definition.problems import ProblemList
 from execution_engine.errors import Problem
+from execution_engine.kinds.representation import AUTO, NUMPY, TENSOR
 from execution_engine.plan import Plan
 from execution_engine.registry.registry import BlockRegistry
 from execution_engine.versions import check_requested_version
@@ -32,14 +33,22 @@ _ONLY_JSON = (
 )
 
 
-def compile_definition(definition: Mapping[str, Any], registry: BlockRegistry) -> Plan:
+def compile_definition(
+    definition: Mapping[str, Any], registry: BlockRegistry, representation: str = NUMPY
+) -> Plan:
     """The plan of a workflow definition.
 
     Args:
         definition: the JSON object; copied, so changing it later does not change the plan.
         registry: the blocks it may use.
+        representation: `numpy`; another one that a plug-in offers, such as `tensor`: each step then
+            takes its block's sibling where there is one; or `auto`: `tensor` for steps that run a
+            model and for those fed by them. Whoever asks for `auto` says by it that models do not
+            run on the CPU (see `resolved`).
 
     Raises:
+        WorkflowEnvironmentConfigurationError: nobody offers the representation, or its library is
+            missing.
         WorkflowDefinitionError: the requested engine version is no version.
         NotSupportedExecutionEngineError: the requested engine version is not this one's.
         WorkflowCompilerError: the class of the earliest phase with a problem (syntax, names,
@@ -50,11 +59,14 @@ def compile_definition(definition: Mapping[str, Any], registry: BlockRegistry) -
         own = _own(definition)
     except RecursionError:  # left to the parser, which says where
         own = definition
-    return _checked_plan(own, registry)
+    return _checked_plan(own, registry, representation)
 
 
-def _checked_plan(definition: Mapping[str, Any], registry: BlockRegistry) -> Plan:
-    plan, problems = _compile(definition, registry)
+def _checked_plan(
+    definition: Mapping[str, Any], registry: BlockRegistry, representation: str
+) -> Plan:
+    registry.representations.require(TENSOR if representation == AUTO else representation)
+    plan, problems = _compile(definition, registry, representation)
     problems.raise_if_any()
     assert plan is not None
     return plan
@@ -80,7 +92,7 @@ def inspect_graph(
 
 
 def _compile(
-    definition: Mapping[str, Any], registry: BlockRegistry
+    definition: Mapping[str, Any], registry: BlockRegistry, representation: str = NUMPY
 ) -> tuple[Plan | None, ProblemList]:
     problems = ProblemList()
     parsed = parse_definition(definition, problems)
@@ -88,7 +100,9 @@ def _compile(
     steps = parse_steps(parsed, registry, problems)
     graph = build_graph(parsed, steps, problems)
     flows = trace_dataflow(graph, problems)
-    plan = None if len(problems) else make_plan(parsed, graph, flows, registry.codecs)
+    plan = None
+    if not len(problems):
+        plan = make_plan(parsed, graph, flows, registry, representation)
     return plan, problems
 
 
@@ -111,8 +125,8 @@ def _holds_non_finite(value: Any) -> bool:
 
 
 class PlanCache:
-    """Plans by definition: equal JSON gives the same plan. Thread-safe; the least recently used is
-    dropped.
+    """Plans by definition and representation: equal JSON gives the same plan. Thread-safe; the
+    least recently used is dropped.
 
     Args:
         registry: the blocks definitions may use.
@@ -124,28 +138,29 @@ class PlanCache:
             raise ValueError(f"a plan cache keeps at least 1 plan, got {capacity}")
         self.registry = registry
         self._capacity = capacity
-        self._plans: OrderedDict[bytes, Plan] = OrderedDict()
+        self._plans: OrderedDict[tuple[str, bytes], Plan] = OrderedDict()
         self._lock = threading.Lock()
         self.hits = 0
         self.misses = 0
 
-    def get(self, definition: Mapping[str, Any]) -> Plan:
-        """The plan of a definition, compiled when its JSON has not been seen; errors as
-        `compile_definition`.
+    def get(self, definition: Mapping[str, Any], representation: str = NUMPY) -> Plan:
+        """The plan of a definition in a representation, compiled when its JSON has not been seen;
+        errors as `compile_definition`.
         """
         try:
-            key = orjson.dumps(definition, option=_ONLY_JSON)
+            text = orjson.dumps(definition, option=_ONLY_JSON)
         except TypeError:
-            return compile_definition(definition, self.registry)
-        if b"null" in key and _holds_non_finite(definition):
-            return compile_definition(definition, self.registry)
+            return compile_definition(definition, self.registry, representation)
+        if b"null" in text and _holds_non_finite(definition):
+            return compile_definition(definition, self.registry, representation)
+        key = (representation, text)
         with self._lock:
             plan = self._plans.get(key)
             if plan is not None:
                 self._plans.move_to_end(key)
                 self.hits += 1
                 return plan
-        plan = _checked_plan(orjson.loads(key), self.registry)
+        plan = _checked_plan(orjson.loads(text), self.registry, representation)
         with self._lock:
             self.misses += 1
             self._plans[key] = plan

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from execution_engine.block_api.spec import Container, FieldSpec
@@ -13,6 +13,7 @@ from execution_engine.compiler.dataflow import (
     input_lineage,
 )
 from execution_engine.compiler.graph import DataEdge, Graph, GraphNode
+from execution_engine.compiler.siblings import choose_blocks
 from execution_engine.definition.model import Definition, InputDeclaration
 from execution_engine.definition.references import (
     ALL_OUTPUTS,
@@ -20,7 +21,7 @@ from execution_engine.definition.references import (
     unescape,
 )
 from execution_engine.kinds.catalogue import SECRET_KIND
-from execution_engine.kinds.codec import CodecRegistry
+from execution_engine.kinds.representation import AUTO, NUMPY
 from execution_engine.plan import (
     BATCH,
     EACH,
@@ -28,6 +29,7 @@ from execution_engine.plan import (
     SINGLE,
     ArgumentPlan,
     AxisPlan,
+    ConversionPlan,
     GatePlan,
     InputPlan,
     OutputPlan,
@@ -36,13 +38,22 @@ from execution_engine.plan import (
     SubstitutionPlan,
     ValuePlan,
 )
+from execution_engine.registry.registry import BlockRegistry
 
 
 def make_plan(
-    definition: Definition, graph: Graph, flows: Mapping[int, StepFlow], codecs: CodecRegistry
+    definition: Definition,
+    graph: Graph,
+    flows: Mapping[int, StepFlow],
+    registry: BlockRegistry,
+    representation: str = NUMPY,
 ) -> Plan:
-    """The plan of a definition without problems."""
-    return _Planner(definition, graph, flows, codecs).plan()
+    """The plan of a definition without problems, in a representation that the registry offers.
+
+    Raises:
+        PluginLoadingError: the sibling of a block cannot be loaded.
+    """
+    return _Planner(definition, graph, flows, registry, representation).plan()
 
 
 class _Planner:
@@ -53,12 +64,17 @@ class _Planner:
         definition: Definition,
         graph: Graph,
         flows: Mapping[int, StepFlow],
-        codecs: CodecRegistry,
+        registry: BlockRegistry,
+        representation: str,
     ) -> None:
         self.definition = definition
         self.graph = graph
         self.flows = flows
-        self.codecs = codecs
+        self.registry = registry
+        self.codecs = registry.codecs
+        self.representation = representation
+        self.blocks = choose_blocks(graph, registry, representation)
+        self.conversions: dict[tuple[int, str], ConversionPlan] = {}
         self.slots = 0
         self.axes: list[AxisPlan] = [AxisPlan(SINGLE, (ROOT_LEVEL,))]
         self.axis_of: dict[Lineage, int] = {(): SINGLE, (ROOT_LEVEL,): 0}
@@ -96,6 +112,8 @@ class _Planner:
             tuple(self.substitutions),
             self.codecs,
             self._secret_slots(),
+            self.representation,
+            tuple(self.conversions.values()),
         )
 
     def _secret_slots(self) -> frozenset[int]:
@@ -135,10 +153,9 @@ class _Planner:
     def _plan_step(self, position: int, predecessors: int, followers: tuple[int, ...]) -> StepPlan:
         node = self.graph.nodes[position]
         flow = self.flows[position]
-        spec, manifest, block = node.step.spec, node.step.manifest, node.step.block
+        spec, manifest, block = node.step.spec, node.step.manifest, self.blocks[position]
         assert spec is not None
         assert manifest is not None
-        assert block is not None
         edges: dict[str, list[tuple[DataEdge, Lineage]]] = {}
         for edge, lineage in zip(node.data, flow.edges, strict=True):
             edges.setdefault(edge.reference.field, []).append((edge, lineage))
@@ -171,7 +188,16 @@ class _Planner:
             targets=self.verdict_slots[position],
             predecessors=predecessors,
             followers=followers,
+            representation=block.representation,
+            conversions=self._conversions_of(arguments),
         )
+
+    def _conversions_of(self, arguments: list[ArgumentPlan]) -> tuple[ConversionPlan, ...]:
+        """What must be converted before these arguments are read."""
+        if not self.conversions:
+            return ()
+        read = {value.slot for argument in arguments for value in argument.values}
+        return tuple(item for item in self.conversions.values() if item.slot in read)
 
     def _plan_gates(self, position: int, node: GraphNode) -> tuple[GatePlan, ...]:
         gates = []
@@ -225,7 +251,12 @@ class _Planner:
         if edge.source >= 0:
             assert reference.property_name is not None
             slot = self.output_slots[edge.source][reference.property_name]
-            return ValuePlan(slot, self._axis(lineage), True)
+            axis = self._axis(lineage)
+            kinds = (self.graph.nodes[edge.source].step.outputs or {})[
+                reference.property_name
+            ].kinds
+            slot = self._converted(slot, axis, kinds, edge.source, self._block_of(node))
+            return ValuePlan(slot, axis, True)
         slot = self.input_slots[reference.name]
         declared = self.graph.inputs[reference.name]
         if checked and declared.is_parameter and node.step.manifest is not None:
@@ -241,7 +272,29 @@ class _Planner:
                 )
             )
             slot = checked_slot
-        return ValuePlan(slot, self._axis(lineage), False)
+        axis = self._axis(lineage)
+        slot = self._converted(slot, axis, declared.kinds, -1, self._block_of(node))
+        return ValuePlan(slot, axis, False)
+
+    def _block_of(self, node: GraphNode) -> str:
+        """Representation of the block that a step runs."""
+        return self.blocks[self.graph.positions[node.step.name]].representation
+
+    def _converted(
+        self, slot: int, axis: int, kinds: Sequence[str], source: int, target: str
+    ) -> int:
+        """The slot of a value in another representation; the same slot when it needs no change."""
+        made_in = NUMPY if source < 0 else self.blocks[source].representation
+        if made_in == target:
+            return slot
+        planned = self.conversions.get((slot, target))
+        if planned is None:
+            converters = self.registry.representations.converters(kinds, made_in, target)
+            if not converters:
+                return slot
+            planned = ConversionPlan(slot, self._slot(), axis, converters)
+            self.conversions[slot, target] = planned
+        return planned.slot
 
     def _plan_output(self, output: Any, reference: Any) -> OutputPlan:
         if reference.kind == INPUT:
@@ -270,7 +323,22 @@ class _Planner:
             reference.kind != INPUT and reference.property_name == ALL_OUTPUTS,
             output.coordinates_system == "parent",
             output.selector,
+            self._output_conversions(
+                members,
+                self._axis(lineage),
+                -1 if reference.kind == INPUT else self.graph.positions[reference.name],
+            ),
         )
+
+    def _output_conversions(
+        self, members: tuple[tuple[str, int, tuple[str, ...]], ...], axis: int, source: int
+    ) -> dict[int, ConversionPlan]:
+        """What brings results into the representation of the run; those of `auto` are numpy."""
+        target = NUMPY if self.representation == AUTO else self.representation
+        for _, slot, kinds in members:
+            self._converted(slot, axis, kinds, source, target)
+        slots = [slot for _, slot, _ in members if (slot, target) in self.conversions]
+        return {slot: self.conversions[slot, target] for slot in slots}
 
 
 def _container(value: Any) -> Container:

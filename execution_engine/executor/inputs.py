@@ -37,6 +37,7 @@ def assemble_inputs(
             context=_ASSEMBLY,
         )
     size = _batch_size(plan, given)
+    _check_batch(size, context)
     for item in plan.inputs:
         if item.declaration.is_parameter:
             name = item.declaration.name
@@ -82,6 +83,15 @@ def _batch_size(plan: Plan, given: Mapping[str, Any]) -> int:
     return 1
 
 
+def _check_batch(size: int, context: DecodingContext) -> None:
+    most = context.limits.max_batch
+    if most is not None and size > most:
+        raise RuntimeInputError(
+            f"The batch of this run has {size} elements; this host takes at most {most}.",
+            context=_ASSEMBLY,
+        )
+
+
 def _assemble_batch(
     item: InputPlan,
     given: Mapping[str, Any],
@@ -98,7 +108,12 @@ def _assemble_batch(
             context=_ASSEMBLY,
         )
 
+    decoded = 0
+
     def decode(identifier: str, leaf: Any) -> Any:
+        nonlocal decoded
+        decoded += 1
+        _check_batch(decoded, context)
         return _decode(item, identifier, leaf, context)
 
     depth = item.declaration.dimensionality

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from execution_engine.errors import ExecutionEngineRuntimeError
@@ -37,7 +38,9 @@ _PLAIN_KINDS = frozenset(
 )
 
 
-def construct_outputs(plan: Plan, state: RunState, serialize: bool) -> list[dict[str, Any]]:
+def construct_outputs(
+    plan: Plan, state: RunState, serialize: bool, excluded: Collection[str] = ()
+) -> list[dict[str, Any]]:
     """The response: a list with one object an element of the batch, or a single object when nothing
     is batched.
 
@@ -45,10 +48,15 @@ def construct_outputs(plan: Plan, state: RunState, serialize: bool) -> list[dict
         plan: the plan that was run.
         state: its slots.
         serialize: whether values become JSON data.
+        excluded: names of outputs to leave out; the number of rows stays what it is with them.
     """
+    if not serialize:
+        _convert(plan, state)
     rows = _row_count(plan, state)
     columns: list[tuple[str, list[Any]]] = []
     for output in plan.outputs:
+        if output.name in excluded:
+            continue
         finish = _Finisher(output, plan.codecs, serialize)
         if output.axis == SINGLE:
             columns.append((output.name, [_single(output, state, finish)] * rows))
@@ -56,6 +64,22 @@ def construct_outputs(plan: Plan, state: RunState, serialize: bool) -> list[dict
             nested = _nested(output, state, finish)
             columns.append((output.name, [nested] * rows if output.generated else nested))
     return [{name: values[row] for name, values in columns} for row in range(rows)]
+
+
+def _convert(plan: Plan, state: RunState) -> None:
+    """Brings results into the representation of the run; codecs write any of them as JSON."""
+    for output in plan.outputs:
+        for conversion in output.conversions.values():
+            assert state.conversions is not None
+            try:
+                state.conversions.fill(state.slots, conversion)
+            except Exception as error:  # whatever the converter of a plug-in raises
+                raise ExecutionEngineRuntimeError(
+                    f"Output '{output.name}' cannot be converted to the representation "
+                    f"'{plan.representation}': {error}",
+                    context="workflow_execution | outputs_construction",
+                    inner_error=error,
+                ) from error
 
 
 def _row_count(plan: Plan, state: RunState) -> int:
@@ -70,8 +94,11 @@ def _row_count(plan: Plan, state: RunState) -> int:
 def _single(output: OutputPlan, state: RunState, finish: _Finisher) -> Any:
     if not output.is_object:
         _, slot, kinds = output.members[0]
-        return finish.value(state.slots[slot], kinds)
-    return {name: finish.value(state.slots[slot], kinds) for name, slot, kinds in output.members}
+        return finish.value(state.slots[finish.slot(slot)], kinds)
+    return {
+        name: finish.value(state.slots[finish.slot(slot)], kinds)
+        for name, slot, kinds in output.members
+    }
 
 
 def _nested(output: OutputPlan, state: RunState, finish: _Finisher) -> list[Any]:
@@ -79,7 +106,7 @@ def _nested(output: OutputPlan, state: RunState, finish: _Finisher) -> list[Any]
     axis = state.axis(output.axis)
     columns = []
     for _, slot, kinds in output.members:
-        columns.append([finish.value(value, kinds) for value in state.slots[slot]])
+        columns.append([finish.value(value, kinds) for value in state.slots[finish.slot(slot)]])
     if output.is_object:
         names = [name for name, _, _ in output.members]
         flat: list[Any] = [
@@ -100,13 +127,19 @@ def _nested(output: OutputPlan, state: RunState, finish: _Finisher) -> list[Any]
 class _Finisher:
     """Moves predictions to the root space and serialises, as one output asks for."""
 
-    __slots__ = ("_codecs", "_name", "_serialize", "_to_root")
+    __slots__ = ("_codecs", "_conversions", "_name", "_serialize", "_to_root")
 
     def __init__(self, output: OutputPlan, codecs: CodecRegistry, serialize: bool) -> None:
         self._codecs = codecs
         self._serialize = serialize
         self._to_root = output.to_root
         self._name = output.name
+        self._conversions = {} if serialize else output.conversions
+
+    def slot(self, slot: int) -> int:
+        """Where the value of a member lies in the representation that is given out."""
+        conversion = self._conversions.get(slot)
+        return slot if conversion is None else conversion.slot
 
     def value(self, value: Any, kinds: tuple[str, ...]) -> Any:
         """The value as it appears in the response."""

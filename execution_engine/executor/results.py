@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from execution_engine.block_api.flow_control import FlowControl
-from execution_engine.errors import ExecutionEngineRuntimeError, InvalidBlockBehaviourError
+from execution_engine.errors import (
+    ExecutionEngineRuntimeError,
+    InvalidBlockBehaviourError,
+    RuntimeLimitsCausedStepExecutionError,
+)
 from execution_engine.executor.axes import Axis
 from execution_engine.executor.state import RunState
 from execution_engine.plan import SINGLE, StepPlan
@@ -158,6 +163,30 @@ class ResultWriter:
             f"{' and '.join(parts)}.",
             context=_CONTEXT,
         )
+
+
+def counting_children(run: Callable[..., Any], plan: StepPlan, most: int) -> Callable[..., Any]:
+    """`run` of a step that makes several elements of one; raises as soon as its calls have made
+    more than `most`.
+    """
+    made = 0
+
+    def counted(**arguments: Any) -> Any:
+        nonlocal made
+        result = run(**arguments)
+        if isinstance(result, list):
+            made += sum(len(one) if isinstance(one, list) else 1 for one in result)
+        if made > most:
+            raise RuntimeLimitsCausedStepExecutionError(
+                f"Step '{plan.name}' ({plan.spec.type_id}) makes more than {most} elements, which "
+                "is the most that this host lets a step make.",
+                status_code=400,
+                block_id=plan.name,
+                block_type=plan.spec.type_id,
+            )
+        return result
+
+    return counted
 
 
 def _spread(axis: Axis, positions: list[int], values: list[Any], empty: Any) -> list[Any]:

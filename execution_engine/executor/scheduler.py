@@ -7,10 +7,13 @@ from __future__ import annotations
 import contextvars
 import heapq
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from queue import SimpleQueue
+from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
+from queue import Empty, SimpleQueue
 
 from execution_engine.plan import StepPlan
+
+# A pool that starts none of a run's steps for so long has no free worker for it.
+_PATIENCE_SECONDS = 0.02
 
 
 def run_in_order(steps: Sequence[StepPlan], run_step: Callable[[int], None]) -> None:
@@ -27,9 +30,10 @@ def run_concurrently(
 ) -> None:
     """Runs steps as soon as their predecessors are done, at most `max_concurrent_steps` at a time.
 
-    A step that is ready while nothing else is runs on this thread. After an exception no step is
-    started; those
-    running are waited for, and the exception of the earliest step in plan order is raised.
+    A step that is ready while nothing else is runs on this thread, and so does one for which the
+    host's pool has no worker while none of this run's steps runs: the caller may be a worker of
+    that pool itself. After an exception no step is started; those running are waited for, and the
+    exception of the earliest step in plan order is raised.
 
     Args:
         steps: the plan's steps in order.
@@ -39,11 +43,7 @@ def run_concurrently(
     """
     waiting = [step.predecessors for step in steps]
     ready = [position for position, count in enumerate(waiting) if count == 0]
-    finished: SimpleQueue[tuple[int, Future[None]]] = SimpleQueue()
     failures: list[tuple[int, BaseException]] = []
-    running = 0
-    pool = executor
-    own_pool: ThreadPoolExecutor | None = None
 
     def release(position: int) -> None:
         for follower in steps[position].followers:
@@ -51,34 +51,117 @@ def run_concurrently(
             if waiting[follower] == 0:
                 heapq.heappush(ready, follower)
 
-    def submit(position: int) -> None:
-        nonlocal pool, own_pool
-        if pool is None:
-            pool = own_pool = ThreadPoolExecutor(
-                max_concurrent_steps, thread_name_prefix="workflow-step"
-            )
-        future = pool.submit(contextvars.copy_context().run, run_step, position)
-        future.add_done_callback(lambda done: finished.put((position, done)))
-
-    try:
-        while (ready and not failures) or running:
-            if len(ready) == 1 and running == 0 and not failures:
+    with _Submissions(run_step, max_concurrent_steps, executor) as submissions:
+        while (ready and not failures) or submissions.count:
+            if len(ready) == 1 and not submissions.count and not failures:
                 position = heapq.heappop(ready)
                 run_step(position)
                 release(position)
                 continue
-            while ready and running < max_concurrent_steps and not failures:
-                submit(heapq.heappop(ready))
-                running += 1
-            position, done = finished.get()
-            running -= 1
-            error = done.exception()
+            while ready and submissions.count < max_concurrent_steps and not failures:
+                submissions.add(heapq.heappop(ready))
+            if failures:
+                submissions.withdraw()
+                if not submissions.count:
+                    break
+            position, error = submissions.next_finished()
             if error is not None:
                 failures.append((position, error))
             else:
                 release(position)
-    finally:
-        if own_pool is not None:
-            own_pool.shutdown(wait=True)
     if failures:
         raise min(failures, key=lambda failure: failure[0])[1]
+
+
+class _Submissions:
+    """Steps of one run that were handed to a pool.
+
+    Args:
+        run_step: runs the step at a position.
+        max_workers: threads of a pool of its own.
+        executor: the host's pool; a pool of its own, made when a step is added, when None.
+    """
+
+    def __init__(
+        self, run_step: Callable[[int], None], max_workers: int, executor: Executor | None
+    ) -> None:
+        self._run_step = run_step
+        self._max_workers = max_workers
+        self._pool = executor
+        self._own_pool: ThreadPoolExecutor | None = None
+        self._futures: dict[int, Future[None]] = {}
+        self._finished: SimpleQueue[int] = SimpleQueue()
+        self._starved = False
+
+    def __enter__(self) -> _Submissions:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.withdraw()
+        if self._own_pool is not None:
+            self._own_pool.shutdown(wait=True)
+
+    @property
+    def count(self) -> int:
+        """Steps that were handed over and whose end was not told yet."""
+        return len(self._futures)
+
+    def add(self, position: int) -> None:
+        """Hands a step over; it sees the context variables of this thread."""
+        if self._pool is None:
+            self._pool = self._own_pool = ThreadPoolExecutor(
+                self._max_workers, thread_name_prefix="workflow-step"
+            )
+        future = self._pool.submit(contextvars.copy_context().run, self._run_step, position)
+        self._futures[position] = future
+        future.add_done_callback(lambda _: self._finished.put(position))
+
+    def withdraw(self) -> None:
+        """Takes back the steps that were not started."""
+        for position in [one for one, future in self._futures.items() if future.cancel()]:
+            del self._futures[position]
+
+    def next_finished(self) -> tuple[int, BaseException | None]:
+        """The next step that ended, and what it raised.
+
+        With none of the steps running, one that found no worker is taken back and run here.
+        """
+        while True:
+            try:
+                position = self._finished.get(timeout=self._patience())
+            except Empty:
+                taken = self._take_back()
+                if taken is None:
+                    continue
+                return taken, self._run_here(taken)
+            future = self._futures.pop(position, None)
+            if future is None:  # taken back
+                continue
+            self._starved = False
+            try:
+                return position, future.exception()
+            except CancelledError as error:  # the host shut its pool down
+                return position, error
+
+    def _patience(self) -> float | None:
+        """Seconds to wait for an end before looking whether anything runs; None for ever."""
+        if self._own_pool is not None or any(future.running() for future in self._futures.values()):
+            return None
+        return 0.0 if self._starved else _PATIENCE_SECONDS
+
+    def _take_back(self) -> int | None:
+        if any(not future.cancelled() and future.running() for future in self._futures.values()):
+            return None
+        for position, future in self._futures.items():
+            if future.cancel():
+                del self._futures[position]
+                self._starved = True
+                return position
+        return None
+
+    def _run_here(self, position: int) -> BaseException | None:
+        try:
+            self._run_step(position)
+        except Exception as error:
+            return error
+        return None

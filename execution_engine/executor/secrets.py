@@ -4,10 +4,14 @@ puts stars in their place. Decides nothing about what is a secret; the declared 
 
 from __future__ import annotations
 
+import base64
+import html
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from typing import Any
+from urllib.parse import quote, quote_plus
 
 from execution_engine.block_api.batch import Batch
 from execution_engine.errors import BlockTraceback, WorkflowError
@@ -32,31 +36,37 @@ class Secrets:
 
     def __init__(self, values: Iterable[str]) -> None:
         self._masks = {value: mask_secret(value) for value in values if value}
-        self._by_beginning: dict[str, dict[str, str]] = {}
+        self._by_beginning: dict[str, tuple[re.Pattern[str], dict[str, str]]] = {}
         for value, mask in self._masks.items():
             if len(value) < _SHORTEST_INSIDE_TEXT:
                 continue
-            # As the text itself, and as messages and JSON show line feeds and quotes in it.
-            for form in {value, repr(value)[1:-1], json.dumps(value)[1:-1]}:
-                self._by_beginning.setdefault(form[:_BEGINNING], {})[form] = mask
+            for form in _forms(value):
+                beginning = form[:_BEGINNING]
+                # Letters may have changed their case on the way.
+                pattern = re.compile(re.escape(beginning), re.IGNORECASE)
+                self._by_beginning.setdefault(beginning, (pattern, {}))[1][form] = mask
 
     def in_text(self, text: str) -> str:
         """The text with stars in place of every secret."""
         if text in self._masks:
             return self._masks[text]
-        for beginning, forms in self._by_beginning.items():
-            if beginning in text:
-                text = _starred(text, beginning, forms)
+        for pattern, forms in self._by_beginning.values():
+            text = _starred(text, pattern, forms)
         return text
 
     def in_data(self, value: Any) -> Any:
-        """JSON data with stars in place of every secret in a text; names of members stay."""
+        """JSON data with stars in place of every secret in a text, also in names of members that
+        hold one and in numbers that are one.
+        """
         if isinstance(value, str):
             return self.in_text(value)
         if isinstance(value, dict):
-            return {key: self.in_data(item) for key, item in value.items()}
+            return {self.in_data(key): self.in_data(item) for key, item in value.items()}
         if isinstance(value, list):
             return [self.in_data(item) for item in value]
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            text = str(value)
+            return self._masks.get(text, value) if len(text) >= _SHORTEST_INSIDE_TEXT else value
         return value
 
     def hide_in_error(self, error: WorkflowError) -> None:
@@ -120,14 +130,34 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(item)
 
 
-def _starred(text: str, beginning: str, forms: Mapping[str, str]) -> str:
+def _forms(value: str) -> set[str]:
+    """The texts a secret shows as: itself, as messages and JSON write quotes and line feeds in it,
+    as addresses and forms write it, and as base64 text, which headers are made of.
+    """
+    raw = value.encode("utf-8", "surrogatepass")
+    return {
+        value,
+        value.strip() or value,
+        repr(value)[1:-1],
+        json.dumps(value)[1:-1],
+        json.dumps(value, ensure_ascii=False)[1:-1],
+        html.escape(value),
+        quote(raw, safe=""),
+        quote_plus(raw),
+        base64.b64encode(raw).decode("ascii").rstrip("="),
+        base64.urlsafe_b64encode(raw).decode("ascii").rstrip("="),
+    }
+
+
+def _starred(text: str, pattern: re.Pattern[str], forms: Mapping[str, str]) -> str:
     parts: list[str] = []
     position = 0
-    while (at := text.find(beginning, position)) >= 0:
+    while (found := pattern.search(text, position)) is not None:
+        at = found.start()
         length, mask = max((_shared(text, at, form), mask) for form, mask in forms.items())
         parts += [text[position:at], mask]
-        position = at + length
-    return "".join([*parts, text[position:]])
+        position = at + max(length, found.end() - at)
+    return "".join([*parts, text[position:]]) if parts else text
 
 
 def _shared(text: str, at: int, form: str) -> int:
@@ -135,6 +165,10 @@ def _shared(text: str, at: int, form: str) -> int:
     if text.startswith(form, at):
         return len(form)
     length = 0
-    while length < len(form) and at + length < len(text) and text[at + length] == form[length]:
+    while (
+        length < len(form)
+        and at + length < len(text)
+        and text[at + length].casefold() == form[length].casefold()
+    ):
         length += 1
     return length

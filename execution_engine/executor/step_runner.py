@@ -14,10 +14,11 @@ from execution_engine.executor.arguments import ArgumentBuilder, Columns, batch_
 from execution_engine.executor.axes import Axis
 from execution_engine.executor.failures import StepErrorHandler, raise_step_failure
 from execution_engine.executor.futures import FutureSlots
+from execution_engine.executor.limits import NO_LIMITS, SizeLimits
 from execution_engine.executor.masks import Masks
 from execution_engine.executor.private_copies import private_copy
 from execution_engine.executor.report import SkippedStep, SkipReason
-from execution_engine.executor.results import ResultWriter
+from execution_engine.executor.results import ResultWriter, counting_children
 from execution_engine.executor.state import RunState
 from execution_engine.kinds.codec import CodecRegistry
 from execution_engine.plan import BATCH, ONCE, SINGLE, StepPlan
@@ -33,6 +34,7 @@ class StepRunner:
         futures: the slots that may hold futures.
         error_handler: called with the step's name and the error before it is wrapped; may raise its
             own.
+        size_limits: how many elements the step may make of its batch.
     """
 
     def __init__(
@@ -42,6 +44,7 @@ class StepRunner:
         codecs: CodecRegistry,
         futures: FutureSlots | None = None,
         error_handler: StepErrorHandler | None = None,
+        size_limits: SizeLimits = NO_LIMITS,
     ) -> None:
         self.plan = plan
         self.block = block
@@ -51,8 +54,11 @@ class StepRunner:
         self._error_handler = error_handler
         self._builder = ArgumentBuilder(plan)
         self._writer = ResultWriter(plan)
+        self._max_children = size_limits.max_elements if plan.spec.output_offset > 0 else None
         self._accepts_empty = plan.spec.accepts_empty
-        used = (value.slot for argument in plan.arguments for value in argument.values)
+        used = [value.slot for argument in plan.arguments for value in argument.values]
+        self._conversions = plan.conversions
+        used += [conversion.source for conversion in plan.conversions]
         self._future_inputs = self._futures.among(used)
         names = {*plan.constants, *(argument.name for argument in plan.arguments)}
         self._private = sorted(names & plan.spec.written_in_place)
@@ -78,6 +84,8 @@ class StepRunner:
             return
         if self._future_inputs:
             self._futures.wait(state, self._future_inputs)
+        if self._conversions:
+            self._convert(state)
         # Where there are elements, a closed gate empties those; single values stay as they are.
         arguments, empty = builder.singles(state, closed and not builder.reads_batches)
         if empty is not None and not self._accepts_empty:
@@ -89,6 +97,10 @@ class StepRunner:
             self._run_batch(state, arguments, masks)
         else:
             self._run_each(state, arguments, masks)
+        if state.limits is not None:
+            state.limits.note_images(
+                plan.name, (state.slots[slot] for slot in plan.outputs.values())
+            )
 
     def _run_once(self, state: RunState, arguments: dict[str, Any], masks: Masks | None) -> None:
         for name, (value,) in self._builder.columns(state, None, masks, arguments):
@@ -104,6 +116,8 @@ class StepRunner:
         positions = self._positions(state, axis, columns, masks)
         results: list[Any] = []
         run, limits, private, codecs = self._run, state.limits, self._private, self._codecs
+        if self._max_children is not None:
+            run = counting_children(run, self.plan, self._max_children)
         originals = {name: arguments[name] for name in private if name in arguments}
         try:
             if len(columns) == 1 and not private:
@@ -169,13 +183,27 @@ class StepRunner:
                     positions = kept
         return positions
 
+    def _convert(self, state: RunState) -> None:
+        """Fills the slots of the arguments that other steps made in another representation."""
+        assert state.conversions is not None
+        try:
+            for conversion in self._conversions:
+                state.conversions.fill(state.slots, conversion)
+        except WorkflowError:
+            raise
+        except Exception as error:
+            raise_step_failure(self.plan, error, self._error_handler)
+
     def _call(self, state: RunState, arguments: dict[str, Any]) -> Any:
         for name in self._private:
             arguments[name] = private_copy(arguments[name], self._codecs)
         if state.report is not None:
             state.report.calls[self.plan.name] = 1
         try:
-            return self._run(**arguments)
+            run = self._run
+            if self._max_children is not None:
+                run = counting_children(run, self.plan, self._max_children)
+            return run(**arguments)
         except WorkflowError:
             raise
         except Exception as error:

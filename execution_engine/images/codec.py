@@ -79,7 +79,8 @@ class ImageCodec:
                 (1, h, w); text (URL, path, or base64 with or without a `data:` prefix); encoded
                 bytes; `pathlib.Path`; or a mapping with `value` and, each optional, `type`,
                 `video_metadata`, `parent_id`, `parent_origin`, `root_parent_id`,
-                `root_parent_origin`. What a text is, is told from the text, not from `type`.
+                `root_parent_origin`, and `channels`, which is 1 for pixels (h, w): encoded
+                images are read as colour otherwise. What a text is, is told from the text, not from `type`.
             parent_id: lineage id of an image that brings none of its own.
             context: what the run forbids on top of this policy.
 
@@ -92,9 +93,17 @@ class ImageCodec:
             context is not None and context.prevent_local_images_loading
         )
         if isinstance(value, Mapping):
-            return self._load_mapping(name, value, parent_id, files_allowed)
-        pixels = self._load_source(name, value, None, files_allowed)
-        return WorkflowImageData(ImageParentMetadata(parent_id), **pixels)
+            image = self._load_mapping(name, value, parent_id, files_allowed)
+        else:
+            pixels = self._load_source(name, value, None, files_allowed)
+            image = WorkflowImageData(ImageParentMetadata(parent_id), **pixels)
+        if context is not None and not context.has_room_for(image.size[0] * image.size[1]):
+            raise _error(
+                name,
+                "one of several images that have too many pixels together; this host decodes at "
+                f"most {context.limits.max_total_pixels} px a run",
+            )
+        return image
 
     def _load_mapping(
         self, name: str, value: Mapping[str, Any], parent_id: str, files_allowed: bool
@@ -120,6 +129,8 @@ class ImageCodec:
         elif root_origin is not None:
             root = ImageParentMetadata(own_id, root_origin)
         pixels = self._load_source(name, source, declared, files_allowed)
+        if value.get("channels") == 1:
+            pixels = _single_channel(pixels)
         return WorkflowImageData(
             parent, workflow_root_ancestor_metadata=root, video_metadata=video, **pixels
         )
@@ -275,6 +286,13 @@ def _checked_pixels(name: str, pixels: np.ndarray) -> np.ndarray:
     if pixels.ndim == 3 and shape[2] == 4:
         return np.asarray(cv2.cvtColor(pixels, cv2.COLOR_BGRA2BGR))
     return pixels
+
+
+def _single_channel(pixels: dict[str, Any]) -> dict[str, Any]:
+    image = pixels.get("numpy_image")
+    if image is None or image.ndim == 2:
+        return pixels
+    return {**pixels, "numpy_image": cv2.cvtColor(image, cv2.COLOR_BGR2GRAY)}
 
 
 def _checked_tensor(name: str, tensor: Any) -> Any:

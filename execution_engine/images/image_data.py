@@ -104,6 +104,11 @@ class WorkflowImageData:
         return self._numpy
 
     @property
+    def pixels_in_memory(self) -> np.ndarray | None:
+        """The pixels as far as they are decoded; None while there is only text or a tensor."""
+        return self._numpy
+
+    @property
     def tensor_image(self) -> Any:
         """Pixels as a (3, h, w) RGB uint8 torch tensor ((1, h, w) for single-channel images)."""
         if self._tensor is None:
@@ -113,6 +118,11 @@ class WorkflowImageData:
             channels = pixels[None] if pixels.ndim == 2 else pixels[:, :, ::-1].transpose(2, 0, 1)
             self._tensor = torch.from_numpy(np.array(channels))
         return self._tensor
+
+    @property
+    def is_on_cpu(self) -> bool:
+        """Whether the pixels lie in the memory of the CPU; asks nothing to be decoded."""
+        return self._tensor is None or self._tensor.device.type == "cpu"
 
     @property
     def base64_image(self) -> str:
@@ -199,7 +209,7 @@ class WorkflowImageData:
         cls,
         origin_image_data: WorkflowImageData,
         crop_identifier: str,
-        cropped_image: np.ndarray,
+        cropped_image: Any,
         offset_x: int,
         offset_y: int,
         preserve_video_metadata: bool = False,
@@ -209,7 +219,7 @@ class WorkflowImageData:
         Args:
             origin_image_data: the image the crop was cut from.
             crop_identifier: id of the crop; becomes its `parent_id`.
-            cropped_image: pixels of the crop.
+            cropped_image: pixels of the crop: an array, or a (c, h, w) RGB uint8 torch tensor.
             offset_x: left edge of the crop in the origin, px.
             offset_y: top edge of the crop in the origin, px.
             preserve_video_metadata: keep the video metadata, the video id extended by the crop id.
@@ -218,6 +228,7 @@ class WorkflowImageData:
         root = origin_image_data.workflow_root_ancestor_metadata
         root_origin = root.origin_coordinates
         assert root_origin is not None
+        source = "numpy_image" if isinstance(cropped_image, np.ndarray) else "tensor_image"
         video = None
         if preserve_video_metadata and origin_image_data._video is not None:
             known = origin_image_data._video
@@ -243,8 +254,8 @@ class WorkflowImageData:
                     root_origin.origin_height,
                 ),
             ),
-            numpy_image=cropped_image,
             video_metadata=video,
+            **{source: cropped_image},
         )
 
     def to_inference_format(self, numpy_preferred: bool = False) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from execution_engine.images.image_data import WorkflowImageData
+from execution_engine.kinds.json_form import json_form
 
 
 def serialise_image(image: WorkflowImageData) -> dict[str, Any]:
@@ -19,7 +20,7 @@ def serialise_image(image: WorkflowImageData) -> dict[str, Any]:
     result: dict[str, Any] = {
         "type": "base64",
         "value": image.base64_image,
-        "video_metadata": image.video_metadata.to_dict(),
+        "video_metadata": json_form(image.video_metadata.to_dict()),
     }
     if image.is_derived:
         parent, root = image.parent_metadata, image.workflow_root_ancestor_metadata

@@ -79,7 +79,7 @@ class VideoMetadataCodec(KindCodec):
         """The metadata as an object, the timestamp as ISO-8601 text."""
         if not isinstance(value, VideoMetadata):
             raise TypeError(f"video metadata was expected, got {type(value).__name__}")
-        return value.to_dict()
+        return dict(json_form(value.to_dict()))
 
     def deserialise(self, name: str, value: Any, context: DecodingContext) -> VideoMetadata:
         """Metadata as given or from an object; raises `ValueError` naming what is wrong."""

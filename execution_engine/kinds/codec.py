@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from execution_engine.errors import ExecutionEngineRuntimeError
+from execution_engine.executor.limits import NO_LIMITS, SizeLimits
 from execution_engine.kinds.kind import Kind
 
 
@@ -91,20 +92,35 @@ class DecodingContext:
         image_codec: the host's policy for image sources.
         prevent_local_images_loading: refuse local files whatever the policy says.
         fps: frames a second of images that bring no video metadata; 0 when unknown.
+        limits: how much all inputs of one run may hold.
     """
 
-    __slots__ = ("fps", "image_codec", "prevent_local_images_loading")
+    __slots__ = ("_pixels", "fps", "image_codec", "limits", "prevent_local_images_loading")
 
     def __init__(
-        self, image_codec: Any, prevent_local_images_loading: bool = False, fps: float = 0
+        self,
+        image_codec: Any,
+        prevent_local_images_loading: bool = False,
+        fps: float = 0,
+        limits: SizeLimits = NO_LIMITS,
     ) -> None:
         self.image_codec = image_codec
         self.prevent_local_images_loading = prevent_local_images_loading
         self.fps = fps
+        self.limits = limits
+        self._pixels = 0
 
-    def with_fps(self, fps: float) -> DecodingContext:
-        """The same context for frames at another rate."""
-        return DecodingContext(self.image_codec, self.prevent_local_images_loading, fps)
+    def for_run(self, fps: float) -> DecodingContext:
+        """The same context for one run, whose frames come at a rate of their own."""
+        return DecodingContext(
+            self.image_codec, self.prevent_local_images_loading, fps, self.limits
+        )
+
+    def has_room_for(self, pixels: int) -> bool:
+        """Counts the pixels of one more image; False when the run may not hold them."""
+        self._pixels += pixels
+        most = self.limits.max_total_pixels
+        return most is None or self._pixels <= most
 
 
 class FunctionCodec(KindCodec):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import math
 from collections import deque
 from collections.abc import Callable, Mapping, Set
 from datetime import date, datetime, time, timedelta
@@ -18,7 +19,7 @@ import numpy as np
 if TYPE_CHECKING:
     from execution_engine.kinds.codec import CodecRegistry
 
-_PLAIN_TYPES = frozenset({str, int, float, bool, type(None)})
+_PLAIN_TYPES = frozenset({str, int, bool, type(None)})
 
 
 class NoJsonFormError(TypeError):
@@ -34,12 +35,26 @@ class NoJsonFormError(TypeError):
         return f"a value of type {self.type_name}{f' at {where}' if where else ''} has no JSON form"
 
 
+def number_form(number: float) -> float | None:
+    """The number, None for NaN and infinities, which JSON does not have."""
+    return number if math.isfinite(number) else None
+
+
+def array_form(array: np.ndarray) -> Any:
+    """An array of numbers as nested lists, with None in place of NaN and infinities."""
+    if array.dtype.kind == "f" and not (finite := np.isfinite(array)).all():
+        numbers = array.astype(object)
+        numbers[~finite] = None
+        return numbers.tolist()
+    return array.tolist()
+
+
 def json_form(value: Any, registry: CodecRegistry | None = None) -> Any:
     """The value as `json.dumps` takes it: plain values untouched, containers walked, rest turned.
 
-    Arrays become nested lists, numpy scalars Python ones, dates and times ISO-8601 text, durations
-    seconds, bytes base64 text, enums their values, sets lists in a stable order, keys of mappings
-    text; dataclasses and pydantic models become objects.
+    NaN and infinities become null, arrays nested lists, numpy scalars Python ones, dates and times
+    ISO-8601 text, durations seconds, bytes base64 text, enums their values, sets lists in a stable
+    order, keys of mappings text; dataclasses and pydantic models become objects.
 
     Args:
         value: anything.
@@ -59,6 +74,8 @@ def _walk(value: Any, registry: CodecRegistry | None) -> Any:
     value_type = type(value)
     if value_type in _PLAIN_TYPES:
         return value
+    if value_type is float:
+        return number_form(value)
     if value_type is dict:
         return _mapping(value, registry)
     if value_type is list or value_type is tuple:
@@ -117,7 +134,7 @@ def _set(value: Any, registry: CodecRegistry | None) -> list[Any]:
 
 def _array(value: np.ndarray, registry: CodecRegistry | None) -> Any:
     if value.dtype.kind in "biufU":
-        return value.tolist()
+        return array_form(value)
     if value.dtype.kind in "OSMmT":
         return _walk(value.tolist(), registry)
     raise NoJsonFormError(f"ndarray of {value.dtype}")
@@ -142,7 +159,7 @@ _CONVERTERS: dict[type, Callable[[Any, CodecRegistry | None], Any]] = {
     memoryview: lambda value, _: base64.b64encode(value).decode("ascii"),
     PurePath: lambda value, _: str(value),
     UUID: lambda value, _: str(value),
-    Decimal: lambda value, _: float(value),
+    Decimal: lambda value, _: number_form(float(value)),
     dict: _mapping,
     list: _sequence,
     tuple: _sequence,
@@ -153,5 +170,5 @@ _CONVERTERS: dict[type, Callable[[Any, CodecRegistry | None], Any]] = {
     str: lambda value, _: str(value),
     bool: lambda value, _: bool(value),
     int: lambda value, _: int(value),
-    float: lambda value, _: float(value),
+    float: lambda value, _: number_form(float(value)),
 }

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from execution_engine.definition.references import did_you_mean
+from execution_engine.query_language.bounded_search import compile_expression
 from execution_engine.query_language.definitions import (
     ROW_OPERAND,
     BinaryStatement,
@@ -280,7 +281,7 @@ def _read_plain(field_type: FieldType, value: Any, location: Location, problems:
         return _FAILED
     if field_type.is_regex:
         try:
-            re.compile(read_value)
+            compile_expression(read_value)
         except re.error as error:
             problems.add_custom(
                 "regex_invalid",

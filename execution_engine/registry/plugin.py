@@ -10,6 +10,7 @@ from execution_engine.block_api.block import WorkflowBlock
 from execution_engine.block_api.spec import BlockSpec
 from execution_engine.kinds.codec import KindCodec
 from execution_engine.kinds.kind import Kind
+from execution_engine.kinds.representation import Representation
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,8 @@ class Plugin:
         codecs: returns the codecs; must not import heavy libraries before a value needs them.
         initializers: values (or functions without arguments) for constructor arguments of blocks by
             name.
+        representations: returns the representations beside `numpy` with their converters; must not
+            import heavy libraries.
     """
 
     source: str
@@ -55,6 +58,7 @@ class Plugin:
     kinds: Sequence[Kind] = ()
     codecs: Callable[[], Sequence[KindCodec]] | None = None
     initializers: Mapping[str, Any] = field(default_factory=dict)
+    representations: Callable[[], Sequence[Representation]] | None = None
 
 
 def object_text(value: Any) -> str:

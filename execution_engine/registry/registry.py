@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from execution_engine.block_api.block import WorkflowBlock, WorkflowBlockManifest
-from execution_engine.block_api.digest import digest_block
+from execution_engine.block_api.digest import check_sibling, digest_block
 from execution_engine.block_api.spec import BlockSpec
 from execution_engine.errors import (
     PluginInterfaceError,
@@ -23,6 +23,7 @@ from execution_engine.kinds.catalogue import ALL_KINDS
 from execution_engine.kinds.codec import CodecRegistry, KindCodec
 from execution_engine.kinds.defaults import default_codec_registry
 from execution_engine.kinds.kind import Kind
+from execution_engine.kinds.representation import Representations
 from execution_engine.registry.likeness import nearest_type_ids
 from execution_engine.registry.plugin import KnownBlock, Plugin, object_text
 from execution_engine.versions import ENGINE_VERSION, version_in_range
@@ -58,6 +59,8 @@ class BlockRegistry:
         self._known: dict[str, KnownBlock] = {}
         self._classes: dict[str, type[WorkflowBlock]] = {}
         self._loaded: dict[str, LoadedBlock] = {}
+        self._siblings: dict[tuple[str, str], type[WorkflowBlock]] = {}
+        self.representations = Representations()
         self._lock = threading.Lock()
         self._sources: dict[str, Plugin] = {}
         codecs: list[KindCodec] = []
@@ -69,6 +72,8 @@ class BlockRegistry:
             for block in plugin.blocks:
                 spec = _digest(block, plugin)
                 self._classes[spec.type_id] = block
+                for sibling in block.get_siblings():
+                    self._siblings[spec.type_id, sibling.representation] = sibling
                 self._add_spec(spec)
             if plugin.known is not None:
                 for known in plugin.known():
@@ -76,6 +81,9 @@ class BlockRegistry:
                         self._known[type_id] = known
             if plugin.codecs is not None:
                 codecs.extend(plugin.codecs())
+            if plugin.representations is not None:
+                for representation in plugin.representations():
+                    self.representations.add(representation)
         self.codecs: CodecRegistry = default_codec_registry(codecs, self._plugin_kinds())
 
     @property
@@ -120,6 +128,34 @@ class BlockRegistry:
                 if loaded is None:
                     loaded = self._loaded[spec.type_id] = self._import(spec)
         return loaded
+
+    def load_sibling(self, type_id: str, representation: str) -> type[WorkflowBlock] | None:
+        """The class that does the block's work on values in another representation, imported at
+        the first call; None when there is none.
+
+        Raises:
+            UnknownManifestType: no block has this id.
+            PluginLoadingError: the code cannot be imported, or it does not match the block.
+        """
+        loaded = self.load(type_id)
+        place = loaded.spec.siblings.get(representation)
+        if place is None:
+            return None
+        key = (loaded.spec.type_id, representation)
+        sibling = self._siblings.get(key)
+        if sibling is None:
+            module, _, name = place.partition(":")
+            try:
+                sibling = getattr(importlib.import_module(module), name)
+                check_sibling(loaded.block, sibling)
+            except Exception as error:  # whatever a module raises, the sibling cannot be used
+                raise PluginLoadingError(
+                    f"Block '{loaded.spec.type_id}' cannot be used in the representation "
+                    f"'{representation}': {place} cannot be loaded: {error}",
+                    inner_error=error,
+                ) from error
+            self._siblings[key] = sibling
+        return sibling
 
     def initializer(
         self, source: str, parameter: str, given: Mapping[str, Any]

@@ -33,10 +33,13 @@ class BackendOptions:
     Attributes:
         threads: how many threads one call may compute on, the caller's own included.
         device: `cpu`, `cuda` or `cuda:<n>`.
+        engine_host_code_allowed: whether a TensorRT engine may run code on the host that it brings
+            itself.
     """
 
     threads: int = 1
     device: str = "cpu"
+    engine_host_code_allowed: bool = False
 
 
 class Backend(Protocol):

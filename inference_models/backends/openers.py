@@ -12,7 +12,12 @@ def built_in_backends() -> dict[str, BackendOpener]:
     # Imported late: the opener lives beside its family, which builds on this package.
     from inference_models.families.native.openers import native_backends
 
-    return {"onnx": _open_onnx, "torch-script": _open_torchscript, **native_backends()}
+    return {
+        "onnx": _open_onnx,
+        "torch-script": _open_torchscript,
+        "trt": _open_tensorrt,
+        **native_backends(),
+    }
 
 
 def _open_onnx(package: ModelPackage, options: BackendOptions) -> Backend:
@@ -25,3 +30,9 @@ def _open_torchscript(package: ModelPackage, options: BackendOptions) -> Backend
     from inference_models.backends.torchscript import TorchScriptBackend
 
     return TorchScriptBackend(package, options)
+
+
+def _open_tensorrt(package: ModelPackage, options: BackendOptions) -> Backend:
+    from inference_models.backends.tensorrt import TensorRtBackend
+
+    return TensorRtBackend(package, options)

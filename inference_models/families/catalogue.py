@@ -15,6 +15,7 @@ from inference_models.packages.tasks import Task
 _YOLO_V8_LIKE = ("yolov8", "yolov9", "yolov11", "yolo11", "yolov12", "yolo12")
 _PROTOS_PROBABILITY = MaskRule("protos", "sigmoid", threshold=0.5, cut_to_box=True)
 _PROTOS_LOGIT = MaskRule("protos", None, threshold=0.0, cut_to_box=True)
+_YOLO_NAMES = {"predictions": ("output0",), "protos": ("output1",)}
 
 _ANCHOR_FREE = Family(_YOLO_V8_LIKE, Task.OBJECT_DETECTION, {"predictions": 0})
 _WITH_OBJECTNESS = Family(
@@ -37,11 +38,18 @@ _QUERIES = Family(
     ("rfdetr",),
     Task.OBJECT_DETECTION,
     {"boxes": 0, "logits": 1},
+    output_names={
+        "boxes": ("dets", "pred_boxes"),
+        "logits": ("labels", "pred_logits"),
+        "masks": ("masks", "pred_masks"),
+    },
     layout="rows",
     box_unit="fraction",
     score_rule="query-sigmoid",
     suppression="none",
     fit_longer_edge_as="stretch",
+    stretches_input=True,
+    scaling_factor=255.0,
 )
 _DECLARED_OUTPUTS = Family(
     ("detector-with-nms",),
@@ -69,6 +77,7 @@ _INSTANCE_SEGMENTERS = (
         _ANCHOR_FREE,
         task=Task.INSTANCE_SEGMENTATION,
         outputs={"predictions": 0, "protos": 1},
+        output_names=_YOLO_NAMES,
         mask=_PROTOS_PROBABILITY,
     ),
     replace(
@@ -76,6 +85,7 @@ _INSTANCE_SEGMENTERS = (
         architectures=("yolov5",),
         task=Task.INSTANCE_SEGMENTATION,
         outputs={"predictions": 0, "protos": 1},
+        output_names=_YOLO_NAMES,
         mask=_PROTOS_LOGIT,
     ),
     replace(
@@ -90,6 +100,7 @@ _INSTANCE_SEGMENTERS = (
         architectures=("yolo26",),
         task=Task.INSTANCE_SEGMENTATION,
         outputs={"predictions": 0, "protos": 1},
+        output_names=_YOLO_NAMES,
         mask=_PROTOS_LOGIT,
     ),
     replace(

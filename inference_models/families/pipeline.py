@@ -128,6 +128,9 @@ class PostProcessor:
                         hint=nearest_name_hint(name, names),
                     )
             return {name: name for name in wanted if name is not None}
+        by_name = self._family.outputs_by_name(names)
+        if by_name is not None:
+            return by_name
         needed = max(self._family.outputs.values()) + 1
         if len(names) < needed:
             roles = ", ".join(self._family.outputs)

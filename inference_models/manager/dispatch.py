@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from inference_models.families.parameters import InferenceParameters
 from inference_models.families.pipeline import Prediction
 from inference_models.manager.model import Model
+from inference_models.manager.statistics import DispatchStatistics
 from inference_models.preprocessing.images import ColorOrder
 
 
@@ -19,6 +20,9 @@ class Dispatcher(Protocol):
         self, images: Any, parameters: InferenceParameters, color_order: ColorOrder | None
     ) -> list[Prediction]:
         """Predictions for each image of a call; called from several threads at once."""
+
+    def statistics(self) -> DispatchStatistics | None:
+        """What happened to the calls so far; None when the dispatcher does not count."""
 
     def close(self) -> None:
         """Ends what the dispatcher runs by itself. No call is under way and none will come."""
@@ -38,6 +42,9 @@ class InlineDispatcher:
     ) -> list[Prediction]:
         """Predictions for each image of a call."""
         return self._model.infer(images, parameters, color_order)
+
+    def statistics(self) -> None:
+        """Calls that never wait are not counted."""
 
     def close(self) -> None:
         """There is nothing to end."""

@@ -27,13 +27,18 @@ from inference_models.families.pipeline import Prediction
 from inference_models.families.request import ClassTable
 from inference_models.manager.dispatch import Dispatcher, DispatcherFactory, InlineDispatcher
 from inference_models.manager.model import Model, ModelSettings
+from inference_models.manager.negotiation import PackagePreferences
+from inference_models.manager.package_selection import PackageSelector
 from inference_models.manager.residency import ModelMemory, Resident, Slot, SlotForgotten
 from inference_models.manager.resolution import ModelResolver, canonical_id
-from inference_models.packages.loader import load_package
+from inference_models.manager.statistics import DispatchStatistics
 from inference_models.packages.model_config import ClassKeypoints
 from inference_models.packages.package import ModelPackage
 from inference_models.packages.tasks import Task
 from inference_models.preprocessing.images import ColorOrder
+
+# (model id, seconds, images answered or None when the call failed), after each call of a model
+CallObserver = Callable[[str, float, int | None], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +77,8 @@ class ModelStatus:
         nbytes: bytes it is charged with, 0 when not in memory.
         in_use: calls under way.
         loads: how often it was loaded.
+        statistics: what happened to its calls since it was loaded; None when it is not in memory or
+            its calls never wait for each other.
     """
 
     model_ids: tuple[str, ...]
@@ -80,6 +87,7 @@ class ModelStatus:
     nbytes: int
     in_use: int
     loads: int
+    statistics: DispatchStatistics | None = None
 
 
 class ModelManager:
@@ -99,8 +107,13 @@ class ModelManager:
         threads: cores that all models share; the process's own when None.
         backends: name to opener; the built-in ones when None.
         families: the table of families; the built-in one when None.
-        dispatcher: makes what takes the calls of a loaded model; each call runs on its own thread
-            when None.
+        dispatcher: makes what takes the calls of a loaded model, such as `dynamic_batching()`; each
+            call runs on its own thread when None.
+        preferences: which of several packages of a model is taken, and whether TensorRT engines may
+            run host code that they bring.
+
+    Attributes:
+        observer: called after each call of a model that was found, on the thread of the call.
     """
 
     def __init__(
@@ -115,6 +128,7 @@ class ModelManager:
         backends: Mapping[str, BackendOpener] | None = None,
         families: Iterable[Family] | None = None,
         dispatcher: DispatcherFactory | None = None,
+        preferences: PackagePreferences | None = None,
     ) -> None:
         self._resolver = ModelResolver(model_directories, allow_paths)
         self._alias_resolver = ModelResolver(model_directories, allow_paths=True)
@@ -124,7 +138,12 @@ class ModelManager:
             defaults=defaults or ParameterDefaults(),
             device=device,
             threads=threads or ThreadBudget(),
+            engine_host_code_allowed=bool(preferences and preferences.engine_host_code_allowed),
         )
+        self._selector = PackageSelector(
+            self._settings.backends, self._settings.families, device, preferences
+        )
+        self.observer: CallObserver | None = None
         self._make_dispatcher: Callable[[Model], Dispatcher] = dispatcher or InlineDispatcher
         self._memory = ModelMemory(self._load, max_bytes)
         self._lock = Lock()
@@ -156,12 +175,24 @@ class ModelManager:
             ModelInputError: an image is not an image.
             InvalidParameterError: a parameter is unknown, out of range, or without effect on this
                 task.
+            ModelBusyError: too many calls wait for the model.
+            ModelDeadlineExceededError, ModelCallCancelledError: what `call_context` says of the
+                call came true before its network ran.
             ModelRuntimeError: the network failed.
             ModelManagerClosedError: the manager was closed.
         """
         parameters = _as_parameters(params)
         with self._lease(model_id) as resident:
-            return resident.dispatcher.run(images, parameters, color_order)
+            observer = self.observer
+            if observer is None:
+                return resident.dispatcher.run(images, parameters, color_order)
+            started, answers = time.perf_counter(), None
+            try:
+                answers = resident.dispatcher.run(images, parameters, color_order)
+                return answers
+            finally:
+                count = None if answers is None else len(answers)
+                observer(model_id, time.perf_counter() - started, count)
 
     def add(self, model_id: str, package: ModelPackage | None = None) -> ModelDescription:
         """Makes a model known without loading it. Adding the same again does nothing.
@@ -251,6 +282,7 @@ class ModelManager:
                     nbytes=0 if resident is None else resident.nbytes,
                     in_use=0 if resident is None else resident.in_use,
                     loads=slot.loads,
+                    statistics=None if resident is None else resident.dispatcher.statistics(),
                 )
             )
         return sorted(statuses, key=lambda status: status.model_ids)
@@ -258,6 +290,11 @@ class ModelManager:
     def available_models(self) -> list[str]:
         """Ids of the packages in the folders of models."""
         return self._resolver.known_ids()
+
+    @property
+    def device(self) -> str:
+        """Where models run: `cpu`, `cuda` or `cuda:<n>`."""
+        return self._settings.device
 
     @property
     def total_bytes(self) -> int:
@@ -330,7 +367,7 @@ class ModelManager:
             slot = self._by_place.get(place)
         if slot is not None:
             return slot
-        package = load_package(place)
+        package = self._selector.package_at(place)
         with self._lock:
             slot = self._by_place.get(place)
             if slot is None:

@@ -12,7 +12,7 @@ from inference_models.errors import (
     ModelNotFoundError,
     nearest_name_hint,
 )
-from inference_models.packages.loader import CONFIG_FILE, WEIGHTS_SUFFIXES
+from inference_models.packages.loader import CONFIG_FILE, PACKAGES_FOLDER, WEIGHTS_SUFFIXES
 
 FILE_SCHEME = "file:"
 _PATH_STARTS = ("/", "./", "../", "~")
@@ -74,17 +74,21 @@ class ModelResolver:
             )
         for directory in self.directories:
             candidate = directory.joinpath(*parts)
-            if (candidate / CONFIG_FILE).is_file():
+            if (candidate / CONFIG_FILE).is_file() or (candidate / PACKAGES_FOLDER).is_dir():
                 return candidate
         raise self._not_found(model_id)
 
     def known_ids(self) -> list[str]:
         """Ids of the packages in the folders, sorted."""
+        patterns = [
+            f"{depth}/{mark}" for depth in ("*", "*/*") for mark in (CONFIG_FILE, PACKAGES_FOLDER)
+        ]
         found = {
-            config.parent.relative_to(directory).as_posix()
+            mark.parent.relative_to(directory).as_posix()
             for directory in self.directories
-            for pattern in (f"*/{CONFIG_FILE}", f"*/*/{CONFIG_FILE}")
-            for config in directory.glob(pattern)
+            for pattern in patterns
+            for mark in directory.glob(pattern)
+            if mark.name == CONFIG_FILE or mark.is_dir()
         }
         return sorted(found)
 

@@ -66,13 +66,11 @@ class AxisTaps:
         weights = self.weights[begin:end]
         place = self.low[begin:end] - first_sample
         # Samples without weight may lie beyond those given; any number then does in their place.
-        last = len(samples) - 1
-        lowest = np.clip(place, 0, last)
-        result = samples.take(lowest, axis=0, out=out)
+        result = samples.take(place, axis=0, out=out, mode="clip")
         result *= weights[:, :1]
         exact = samples.astype(np.float64)
         for tap in range(1, weights.shape[1]):
-            term = exact.take(np.clip(place + tap, 0, last), axis=0)
+            term = exact.take(place + tap, axis=0, mode="clip")
             term *= weights[:, tap : tap + 1]
             term += result
             result[...] = term

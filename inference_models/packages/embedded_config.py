@@ -1,8 +1,8 @@
 """Turns what a lone weights file says about itself into a `ModelConfig`.
 
-Two ways of saying it are read: the whole configuration as JSON under the key `model_config`, which
-our own exports write, and the keys of the common YOLO exporters (`task`, `names`, `imgsz`,
-`stride`, ...). No weights are read here.
+Three ways of saying it are read: the whole configuration as JSON under the key `model_config`,
+which our own exports write, the JSON of RF-DETR exports, and the keys of the common YOLO exporters
+(`task`, `names`, `imgsz`, `stride`, ...). No weights are read here.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from inference_models.errors import (
     ModelImplementationNotFoundError,
 )
 from inference_models.packages.model_config import ModelConfig
+from inference_models.packages.rfdetr_metadata import RFDETR_KEY, rfdetr_config
 from inference_models.packages.tasks import Task
 from inference_models.packages.validation import describe_validation_error
 
@@ -54,6 +55,8 @@ def config_from_metadata(metadata: Mapping[str, Any], path: Path, backend: str) 
                 f"the metadata of {path} is wrong: {describe_validation_error(error)}"
             ) from error
         return config.model_copy(update={"backend_type": backend, "weights": path.name})
+    if RFDETR_KEY in metadata:
+        return rfdetr_config(str(metadata[RFDETR_KEY]), path, backend)
     missing = [key for key in ("task", "names", "imgsz") if key not in metadata]
     if missing:
         raise MissingModelInitParameterError(

@@ -26,16 +26,20 @@ from inference_models.packages.model_config import (
     ModelConfig,
     RecommendedParameters,
 )
-from inference_models.packages.network_config import InferenceConfig
+from inference_models.packages.network_config import ForwardPass, InferenceConfig
 from inference_models.packages.onnx_metadata import read_onnx_metadata
 from inference_models.packages.package import ModelPackage
+from inference_models.packages.requirements import TrtConfig
 from inference_models.packages.torchscript_metadata import read_torchscript_texts
 from inference_models.packages.validation import describe_validation_error
 
 CONFIG_FILE = "model_config.json"
+# Where a model keeps packages of which one is chosen, in place of being one package.
+PACKAGES_FOLDER = "packages"
 INFERENCE_CONFIG_FILE = "inference_config.json"
 CLASS_NAMES_FILE = "class_names.txt"
 KEYPOINTS_FILE = "keypoints_metadata.json"
+TRT_CONFIG_FILE = "trt_config.json"
 ONNX_SUFFIX = ".onnx"
 TORCHSCRIPT_SUFFIX = ".torchscript"
 WEIGHTS_SUFFIXES = (ONNX_SUFFIX, TORCHSCRIPT_SUFFIX)
@@ -45,18 +49,12 @@ _DEFAULT_WEIGHTS = {
     "onnx": "weights.onnx",
     "torch-script": "weights.torchscript",
     "torch": "weights.safetensors",
+    "trt": "engine.plan",
 }
-# Keys that help to choose between packages of one model; of a package at hand they change nothing.
-_KEYS_OF_NEGOTIATION = (
-    "dynamic_batch_size_supported",
-    "model_features",
-    "quantization",
-    "trusted_source",
-)
 _CODE_PACKAGE_KEYS = ("model_module", "model_class")
 
 _log = logging.getLogger(__name__)
-_Config = TypeVar("_Config", ModelConfig, InferenceConfig)
+_Config = TypeVar("_Config", ModelConfig, InferenceConfig, TrtConfig)
 
 
 def load_package(path: Path) -> ModelPackage:
@@ -77,6 +75,20 @@ def load_package(path: Path) -> ModelPackage:
     if not path.is_file():
         raise ModelNotFoundError(f"no model at {path}: no such file or folder")
     return _load_file(path)
+
+
+def load_packages(path: Path) -> list[ModelPackage]:
+    """The package at a path, or all packages of one model.
+
+    Args:
+        path: as in `load_package`, or a folder whose `packages` folder holds a package a folder.
+
+    Raises: see `load_package`.
+    """
+    folder = path / PACKAGES_FOLDER
+    if (path / CONFIG_FILE).is_file() or not folder.is_dir():
+        return [load_package(path)]
+    return [load_package(one) for one in sorted(folder.iterdir()) if (one / CONFIG_FILE).is_file()]
 
 
 def package_from_config(
@@ -157,7 +169,21 @@ def _load_directory(path: Path) -> ModelPackage:
     if not weights.is_file():
         raise CorruptedModelPackageError(f"{path} is incomplete: no weights file {weights}")
     extra = tuple(one for one in sorted(path.iterdir()) if _is_weights_part(one, weights))
-    return _assemble(config.model_copy(update=updates), weights, path, extra)
+    complete = config.model_copy(update=updates)
+    return _assemble(_with_batches_of_engine(complete, path), weights, path, extra)
+
+
+def _with_batches_of_engine(config: ModelConfig, path: Path) -> ModelConfig:
+    """The configuration with the batches that the engine's own file names."""
+    trt_path = path / TRT_CONFIG_FILE
+    if not trt_path.is_file() or config.inference_config is None:
+        return config
+    batches = _validated(TrtConfig, _json_object(_read_text(trt_path), str(trt_path)), trt_path)
+    forward = ForwardPass(
+        static_batch_size=batches.static_batch_size, max_dynamic_batch_size=batches.most
+    )
+    inference = config.inference_config.model_copy(update={"forward_pass": forward})
+    return config.model_copy(update={"inference_config": inference})
 
 
 def _is_weights_part(path: Path, weights: Path) -> bool:
@@ -205,6 +231,7 @@ def _assemble(
         outputs=config.outputs,
         keypoints=config.keypoints_metadata or (),
         recommended=config.recommended_parameters or RecommendedParameters(),
+        requirements=config.requirements,
         model_id=config.model_id,
         extra_files=extra_files,
     )
@@ -261,6 +288,6 @@ def _read_text(path: Path) -> str:
 def _warn_of_unknown_keys(content: dict[str, Any], path: Path) -> None:
     known = ModelConfig.model_fields
     for key in content:
-        if key not in known and key not in _KEYS_OF_NEGOTIATION:
+        if key not in known:
             hint = nearest_name_hint(key, known)
             _log.warning("%s: key %r is not read%s", path, key, f" ({hint})" if hint else "")

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, field_validator
 
 from inference_models.packages.network_config import InferenceConfig
+from inference_models.packages.requirements import PackageRequirements
 from inference_models.packages.tasks import Task
 
 
@@ -65,15 +66,13 @@ class ClassKeypoints(BaseModel):
     edges: tuple[KeypointEdge, ...] = ()
 
 
-class ModelConfig(BaseModel):
-    """Content of `model_config.json`.
+class ModelConfig(PackageRequirements):
+    """Content of `model_config.json`, what it says of the machine it needs included.
 
     `class_names`, `keypoints_metadata` and `inference_config` may stand here or in a file of their
     own beside it (`class_names.txt`, `keypoints_metadata.json`, `inference_config.json`), never in
     both places.
     """
-
-    model_config = ConfigDict(extra="ignore", frozen=True, protected_namespaces=())
 
     model_architecture: str = Field(min_length=1)
     backend_type: str = Field(min_length=1)
@@ -86,6 +85,13 @@ class ModelConfig(BaseModel):
     outputs: DetectionOutputs | None = None
     recommended_parameters: RecommendedParameters | None = None
     static_batch_size: PositiveInt | None = None
+
+    @property
+    def requirements(self) -> PackageRequirements:
+        """What helps to choose between packages of one model."""
+        return PackageRequirements(
+            **{name: getattr(self, name) for name in PackageRequirements.model_fields}
+        )
 
     @field_validator("weights")
     @classmethod

@@ -15,6 +15,7 @@ from inference_models.packages.model_config import (
     RecommendedParameters,
 )
 from inference_models.packages.network_config import InferenceConfig
+from inference_models.packages.requirements import PackageRequirements
 from inference_models.packages.tasks import Task
 
 _CHUNK = 1 << 20
@@ -35,6 +36,7 @@ class ModelPackage:
         outputs: names of the outputs of a detector with built-in suppression.
         keypoints: points of each class, empty for other tasks.
         recommended: thresholds the maker recommends.
+        requirements: the machine it needs, and how it was made.
         model_id: the id the package gives itself.
         extra_files: the other files that define the model, for the digest.
     """
@@ -49,6 +51,7 @@ class ModelPackage:
     outputs: DetectionOutputs | None = None
     keypoints: tuple[ClassKeypoints, ...] = ()
     recommended: RecommendedParameters = field(default_factory=RecommendedParameters)
+    requirements: PackageRequirements = field(default_factory=PackageRequirements)
     model_id: str | None = None
     extra_files: tuple[Path, ...] = ()
 

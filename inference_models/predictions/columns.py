@@ -78,7 +78,7 @@ class ColumnRows:
 
     Subclasses list their columns in `COLUMNS`; the first is never optional. Fields they may have
     beside these: `masks` (an `InstanceMasks` with a mask a row), `data` (further columns by name),
-    `image_size` and tables shared by all rows.
+    `metadata` (what is known of the whole), `image_size` and tables shared by all rows.
     """
 
     __slots__ = ()
@@ -87,6 +87,7 @@ class ColumnRows:
     # What every such prediction has.
     image_size: Size
     data: Mapping[str, Array]
+    metadata: Mapping[str, Any]
 
     def __post_init__(self) -> None:
         _set(self, "image_size", checked_size("image_size", self.image_size))
@@ -110,6 +111,7 @@ class ColumnRows:
                 f"columns of {type(self).__name__} must be all numpy arrays or all torch tensors"
             )
         _set(self, "data", dict(self.data))
+        _set(self, "metadata", dict(self.metadata))
         for name, value in self.data.items():
             if len(value) != count:
                 raise PredictionError(
@@ -175,7 +177,7 @@ class ColumnRows:
 
         Parts without rows bring no rows but keep their columns alive: an optional column is there
         when any part has it. Masks of one image that live on different grids meet on the image's
-        own pixels, by nearest neighbour.
+        own pixels, by nearest neighbour. Metadata stays where all parts that have an entry agree.
 
         Raises:
             PredictionError: there are no parts, images or class tables differ, or a part with rows
@@ -188,7 +190,8 @@ class ColumnRows:
         shared = {
             field.name: getattr(first, field.name)
             for field in dataclasses.fields(cls)  # type: ignore[arg-type]
-            if field.name not in {"masks", "data"} | {column.name for column in cls.COLUMNS}
+            if field.name
+            not in {"masks", "data", "metadata"} | {column.name for column in cls.COLUMNS}
         }
         for part in parts:
             for name, value in shared.items():
@@ -209,6 +212,7 @@ class ColumnRows:
             name: _joined(name, [(part, part.data.get(name)) for part in parts], filled)
             for name in names
         }
+        fields["metadata"] = _agreed([part.metadata for part in parts])
         if hasattr(first, "masks"):
             fields["masks"] = _joined_masks([part.masks for part in filled])  # type: ignore[attr-defined]
         return cls(**fields)
@@ -274,6 +278,16 @@ def _joined(name: str, values: list[tuple[Any, Any]], filled: list[Any]) -> Any:
         device = next(value.device for value in owners if is_tensor(value))
         return torch.cat([as_tensor(value, device) for value in owners])
     return np.concatenate(owners)
+
+
+def _agreed(parts: list[Mapping[str, Any]]) -> dict[str, Any]:
+    """The entries on which all parts that have them agree."""
+    agreed: dict[str, Any] = {}
+    for name in dict.fromkeys(name for entries in parts for name in entries):
+        first, *others = (entries[name] for entries in parts if name in entries)
+        if all(np.array_equal(first, other) for other in others):
+            agreed[name] = first
+    return agreed
 
 
 def _joined_masks(masks: list[InstanceMasks]) -> InstanceMasks:

@@ -99,6 +99,7 @@ class Detections(ScoredRows):
         class_names: name of each class by id.
         tracker_id: (n,) int64, None when nothing tracks.
         data: further columns by name, each with n rows.
+        metadata: what is known of the whole, such as where it was made when there are no rows.
     """
 
     xyxy: Array
@@ -108,6 +109,7 @@ class Detections(ScoredRows):
     class_names: tuple[str, ...] | None = None
     tracker_id: Array | None = None
     data: Mapping[str, Array] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
     COLUMNS: ClassVar = (Column("xyxy", "float32", (4,)), *_SCORED, _TRACKED)
 
@@ -142,7 +144,8 @@ class InstanceDetections(ScoredRows):
     Attributes:
         xyxy: (n, 4) float32 px of the image, whatever grid the masks live on.
         masks: one mask a row, on `masks.mask_size`.
-        confidence, class_id, image_size, class_names, tracker_id, data: as in `Detections`.
+        confidence, class_id, image_size, class_names, tracker_id, data, metadata: as in
+            `Detections`.
     """
 
     xyxy: Array
@@ -153,6 +156,7 @@ class InstanceDetections(ScoredRows):
     class_names: tuple[str, ...] | None = None
     tracker_id: Array | None = None
     data: Mapping[str, Array] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
     COLUMNS: ClassVar = Detections.COLUMNS
 
@@ -202,6 +206,7 @@ class InstanceDetections(ScoredRows):
             class_names=self.class_names,
             tracker_id=self.tracker_id,
             data=self.data,
+            metadata=self.metadata,
         )
 
     def to_supervision(self, *, with_rle: bool = False) -> sv.Detections:
@@ -235,7 +240,8 @@ class OrientedDetections(ScoredRows):
     Attributes:
         corners: (n, 4, 2) float32 px of the image, around the box. Kept as given, so nothing is
             lost on the way through.
-        confidence, class_id, image_size, class_names, tracker_id, data: as in `Detections`.
+        confidence, class_id, image_size, class_names, tracker_id, data, metadata: as in
+            `Detections`.
     """
 
     corners: Array
@@ -245,6 +251,7 @@ class OrientedDetections(ScoredRows):
     class_names: tuple[str, ...] | None = None
     tracker_id: Array | None = None
     data: Mapping[str, Array] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
     COLUMNS: ClassVar = (Column("corners", "float32", (4, 2)), *_SCORED, _TRACKED)
 

@@ -38,6 +38,7 @@ class KeyPoints(ScoredRows):
         covariance: (n, k, 2, 2) float32 px squared, where a model tells how sure a position is.
         tracker_id: (n,) int64, None when nothing tracks.
         data: further columns by name, each with n rows.
+        metadata: what is known of the whole.
     """
 
     xy: Array
@@ -52,6 +53,7 @@ class KeyPoints(ScoredRows):
     covariance: Array | None = None
     tracker_id: Array | None = None
     data: Mapping[str, Array] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
     COLUMNS: ClassVar = (
         Column("xy", "float32", (None, 2)),

@@ -260,6 +260,7 @@ def _to_supervision(
         class_id=as_array(rows.class_id).astype(np.int64),
         tracker_id=None if tracker_id is None else as_array(tracker_id),
         data={**_data(rows), **(data or {})},
+        metadata=dict(rows.metadata),
     )
 
 
@@ -291,6 +292,7 @@ def _shared(
         "class_names": class_names,
         "tracker_id": detections.tracker_id,
         "data": data,
+        "metadata": dict(detections.metadata),
     }
 
 

@@ -4,7 +4,8 @@ pixels."""
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -83,11 +84,13 @@ class ClassificationPrediction(_Movable):
         confidence: (C,) float32 probability of every class.
         image_size: (h, w) of the image, px.
         class_names: name of each class by id.
+        metadata: what is known beside it, such as the image it was made on.
     """
 
     confidence: Array
     image_size: Size
     class_names: tuple[str, ...] | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
     ARRAYS: ClassVar = (("confidence", "float32", 1),)
 
@@ -121,12 +124,14 @@ class MultiLabelClassificationPrediction(_Movable):
         class_ids: (m,) int32 classes the image has, by the model's threshold.
         image_size: (h, w) of the image, px.
         class_names: name of each class by id.
+        metadata: what is known beside it, such as the image it was made on.
     """
 
     confidence: Array
     class_ids: Array
     image_size: Size
     class_names: tuple[str, ...] | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
     ARRAYS: ClassVar = (("confidence", "float32", 1), ("class_ids", "int32", 1))
 
@@ -203,7 +208,7 @@ class SemanticSegmentationResult(_Movable):
         parts += [InstanceMasks.from_dense((classes == one)[None]) for one in ids]
         return InstanceDetections(
             xyxy=np.concatenate([part.boxes for part in parts]).astype(np.float32),
-            confidence=np.array([scores[classes == one].mean() for one in ids], np.float32),
+            confidence=np.array([_mean(scores[classes == one]) for one in ids], np.float32),
             class_id=ids.astype(np.int32),
             masks=InstanceMasks.concat(parts),
             image_size=self.image_size,
@@ -213,6 +218,11 @@ class SemanticSegmentationResult(_Movable):
     def to_supervision(self) -> sv.Detections:
         """One row a class that occurs, with its COCO code in `data["rle_mask"]`."""
         return self.to_instances().to_supervision(with_rle=True)
+
+
+def _mean(scores: Any) -> float:
+    # Not in float32: the mean of equal scores is that score.
+    return float(scores.mean(dtype=np.float64))
 
 
 def _require_names(

@@ -29,6 +29,9 @@ class PreProcessor:
         config: the description of the package.
         fixed_size: (height, width) the graph insists on; wins over the description.
         dtype: type of the graph's input; the description's when None.
+        stretched: images are placed by the description on a canvas of its
+            `dataset_version_resize_dimensions`, and that canvas is stretched to the input.
+            Transforms then end at the canvas.
     """
 
     def __init__(
@@ -36,11 +39,20 @@ class PreProcessor:
         config: InferenceConfig,
         fixed_size: tuple[int, int] | None = None,
         dtype: np.dtype | None = None,
+        stretched: bool = False,
     ) -> None:
         self.network: NetworkInput = config.network_input
         self.dtype = dtype or np.dtype(self.network.dtype)
         self._steps = config.image_pre_processing
         self._fixed_size = fixed_size
+        self._input_size: tuple[int, int] | None = None
+        if stretched:
+            canvas = self.network.dataset_version_resize_dimensions
+            size = self.network.training_input_size
+            if canvas is None or (size is None and fixed_size is None):
+                raise ValueError("a stretched input needs the sizes of the canvas and of the input")
+            self._input_size = fixed_size or (size.height, size.width)  # type: ignore[union-attr]
+            self._fixed_size = (canvas.height, canvas.width)
         self._tables = _value_tables(self.network, self.dtype)
         self._interleaved_table = (
             np.stack(self._tables, axis=-1)[None] if len(self._tables) > 1 else self._tables[0]
@@ -56,8 +68,14 @@ class PreProcessor:
         )
 
     def allocate(self, batch_size: int, network_size: tuple[int, int]) -> np.ndarray:
-        """A zeroed input for a batch, (b, c, h, w) or (b, h, w, c) as the graph wants it."""
+        """A zeroed input for a batch, (b, c, h, w) or (b, h, w, c) as the graph wants it.
+
+        Args:
+            batch_size: images.
+            network_size: size of the transforms; an input that is stretched has its own.
+        """
         channels = self.network.input_channels
+        network_size = self._input_size or network_size
         if self.network.layout == "nchw":
             return np.zeros((batch_size, channels, *network_size), dtype=self.dtype)
         return np.zeros((batch_size, *network_size, channels), dtype=self.dtype)
@@ -77,8 +95,11 @@ class PreProcessor:
             out: (c, h, w) or (h, w, c), the row of the array from `allocate`.
             overrides: steps to leave out.
         """
-        pixels = self._resize(self._prepare(image, transform, overrides), transform)
-        if self.network.resize_mode == "letterbox-reflect-edges":
+        pixels = _resized(self._prepare(image, transform, overrides), transform.resized_size)
+        if self._input_size is not None:
+            canvas = self._on_canvas(pixels, transform)
+            pixels, region = _resized(canvas, self._input_size), (slice(None), slice(None))
+        elif self.network.resize_mode == "letterbox-reflect-edges":
             pixels, region = self._reflect(pixels, transform), (slice(None), slice(None))
         else:
             pixels, region = _cut(pixels, transform)
@@ -118,12 +139,15 @@ class PreProcessor:
             pixels = enhance_contrast(pixels, contrast.type)
         return pixels
 
-    @staticmethod
-    def _resize(pixels: np.ndarray, transform: ImageTransform) -> np.ndarray:
-        height, width = transform.resized_size
-        if pixels.shape[:2] == (height, width):
-            return pixels
-        return cv2.resize(pixels, (width, height), interpolation=cv2.INTER_LINEAR)
+    def _on_canvas(self, pixels: np.ndarray, transform: ImageTransform) -> np.ndarray:
+        """The resized image with its margin, or without what is cut, uint8."""
+        if self.network.resize_mode == "letterbox-reflect-edges":
+            return self._reflect(pixels, transform)
+        visible, region = _cut(pixels, transform)
+        shape = (*transform.network_size, *pixels.shape[2:])
+        canvas = np.full(shape, self.network.padding_value or 0, np.uint8)
+        canvas[region] = visible
+        return canvas
 
     @staticmethod
     def _reflect(pixels: np.ndarray, transform: ImageTransform) -> np.ndarray:
@@ -179,6 +203,12 @@ def _look_up(pixels: np.ndarray, table: np.ndarray, out: np.ndarray) -> None:
     if result.ctypes.data != out.ctypes.data:
         # OpenCV made an array of its own because it cannot write into this view.
         out[...] = result
+
+
+def _resized(pixels: np.ndarray, size: tuple[int, int]) -> np.ndarray:
+    if pixels.shape[:2] == size:
+        return pixels
+    return cv2.resize(pixels, size[::-1], interpolation=cv2.INTER_LINEAR)
 
 
 def _cut(pixels: np.ndarray, transform: ImageTransform) -> tuple[np.ndarray, tuple[slice, slice]]:

@@ -115,3 +115,48 @@ class TestLoadDefinition:
         """Anything else is refused by its type."""
         with pytest.raises(TypeError, match="got int"):
             load_definition(3)  # type: ignore[arg-type]
+
+
+class TestDuplicateMembers:
+    """Names that an object of a definition text has twice."""
+
+    def test_each_is_a_problem_with_its_place(self) -> None:
+        """Which of the two values was meant is not known: all such names are reported at once."""
+        text = (
+            '{"version": "1.0", "inputs": [], "steps": [{"name": "a", "x/y": {"k": 1, "k": 2}},\n'
+            ' {"name": "b", "name": "c"}], "outputs": [], "version": "1.1"}'
+        )
+        with pytest.raises(WorkflowSyntaxError) as caught:
+            load_definition(text)
+        assert [(one.code, one.where) for one in caught.value.errors] == [
+            ("duplicate_member", "/version"),
+            ("duplicate_member", "/steps/0/x~1y/k"),
+            ("duplicate_member", "/steps/1/name"),
+        ]
+        assert caught.value.errors[2].message == (
+            "The workflow text has the member 'name' 2 times in one object; a name may stand there "
+            "once."
+        )
+        assert str(caught.value).startswith("The workflow definition has 3 problems:")
+
+    def test_the_file_is_named(self, tmp_path: Path) -> None:
+        """As in every message on a file; three times is told as three times."""
+        path = tmp_path / "w.json"
+        path.write_text('{"a": 1, "a": {"b": 1}, "a": {"b": 1}}')
+        with pytest.raises(WorkflowSyntaxError) as caught:
+            load_definition(path)
+        (problem,) = caught.value.errors
+        assert problem.where == "/a"
+        assert problem.message.startswith(f"{path} has the member 'a' 3 times in one object")
+
+    def test_inside_a_value_that_was_replaced(self) -> None:
+        """A duplicate in the earlier of two equal names has no place of its own; the outer one is
+        reported.
+        """
+        with pytest.raises(WorkflowSyntaxError) as caught:
+            load_definition('{"a": {"b": 1, "b": 2}, "a": 1}')
+        assert [one.where for one in caught.value.errors] == ["/a"]
+
+    def test_equal_names_in_different_objects(self) -> None:
+        """They are the normal case."""
+        assert load_definition('{"a": {"a": [{"a": 1}, {"a": 1}]}}').definition["a"]

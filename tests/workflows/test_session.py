@@ -16,6 +16,7 @@ from execution_engine.errors import (
     WorkflowEnvironmentConfigurationError,
     WorkflowSyntaxError,
 )
+from inference_models.manager import BatchingDispatcher
 from inference_models.shipped import shipped_models
 from workflows import Session, WeftlensSettings, Workflow
 from workflows.session import definition_of
@@ -77,6 +78,10 @@ class Manager:
 
     def close(self) -> None:
         self.closed = True
+
+
+class ManagerArguments(dict[str, Any]):
+    """In place of a manager: what it was made with."""
 
 
 class TestCompile:
@@ -201,7 +206,7 @@ class TestEngine:
         self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
         """Folders, limits and device are those of the settings; shipped models come last."""
-        monkeypatch.setattr("inference_models.manager.manager.ModelManager", dict)
+        monkeypatch.setattr("inference_models.manager.manager.ModelManager", ManagerArguments)
         settings = WeftlensSettings(
             model_directories=(tmp_path,), max_model_bytes=5, allow_model_paths=False, device="cuda"
         )
@@ -211,7 +216,18 @@ class TestEngine:
             "max_bytes": 5,
             "allow_paths": False,
             "device": "cuda",
+            "dispatcher": None,
         }
+
+    def test_calls_of_models_are_joined_where_the_settings_say_so(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Batches are off by default; their size, delay and queue are those of the settings."""
+        monkeypatch.setattr("inference_models.manager.manager.ModelManager", ManagerArguments)
+        settings = WeftlensSettings(model_max_batch=4, model_max_delay_ms=0.5, model_queue_size=9)
+        dispatcher = Session(settings).model_manager["dispatcher"]
+        assert dispatcher.func is BatchingDispatcher
+        assert dispatcher.keywords == {"max_batch": 4, "max_delay_ms": 0.5, "queue_size": 9}
 
     def test_local_images_can_be_forbidden(
         self, blur_definition: dict[str, Any], picture_file: Path

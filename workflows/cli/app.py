@@ -11,9 +11,17 @@ from typing import Annotated
 import typer
 
 from workflows.cli.exit_codes import OK, PROBLEM
+from workflows.cli.pinning import add_block_commands, add_pinning_commands
+from workflows.cli.video_options import add_video_command
 
 _WorkflowArgument = Annotated[
     Path, typer.Argument(metavar="WORKFLOW", help="JSON file of a workflow.")
+]
+_KeysFileOption = Annotated[
+    Path,
+    typer.Option(
+        "--file", "-f", envvar="WEFTLENS_SERVER_API_KEYS", help="File with the hashes of keys."
+    ),
 ]
 _JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
@@ -104,6 +112,24 @@ def build_app() -> typer.Typer:
         image_format: Annotated[
             ImageFormat, typer.Option("--image-format", help="Format of written pictures.")
         ] = ImageFormat.PNG,
+        locked: Annotated[
+            bool,
+            typer.Option("--locked", help="Refuse to run with anything but what its lock says."),
+        ] = False,
+        lock_file: Annotated[
+            Path | None,
+            typer.Option("--lock", metavar="FILE", help="The lock, when not NAME.lock.json."),
+        ] = None,
+        server: Annotated[
+            str | None,
+            typer.Option("--server", metavar="URL", help="Run on this server instead of here."),
+        ] = None,
+        api_key_env: Annotated[
+            str | None,
+            typer.Option(
+                "--api-key-env", metavar="NAME", help="Variable with the API key of the server."
+            ),
+        ] = None,
     ) -> None:
         """Run a workflow on images, one after the other, each on its own.
 
@@ -111,6 +137,11 @@ def build_app() -> typer.Typer:
         <image>.json. An image that fails is named, the others go on, and the exit code is 1.
         """
         from workflows.cli.run import run_command
+
+        if locked and lock_file is None:
+            from workflows.locking.lock_file import lock_path
+
+            lock_file = lock_path(workflow)
 
         raise typer.Exit(
             run_command(
@@ -122,6 +153,9 @@ def build_app() -> typer.Typer:
                 as_json,
                 workers,
                 image_format.value,
+                lock_file,
+                server,
+                api_key_env,
             )
         )
 
@@ -154,11 +188,47 @@ def build_app() -> typer.Typer:
     @app.command()
     def schema(
         out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write to.")] = None,
+        lock: Annotated[
+            bool, typer.Option("--lock", help="The schema of lock files instead.")
+        ] = False,
     ) -> None:
         """Write the JSON Schema of workflow definitions, for editors."""
         from workflows.cli.schema import schema_command
 
-        raise typer.Exit(schema_command(out))
+        raise typer.Exit(schema_command(out, lock))
+
+    @app.command()
+    def serve(
+        host: Annotated[
+            str | None, typer.Option("--host", help="Address to listen on (127.0.0.1).")
+        ] = None,
+        port: Annotated[
+            int | None, typer.Option("--port", help="Port to listen on (9001); 0 for a free one.")
+        ] = None,
+        models: Annotated[
+            list[Path] | None,
+            typer.Option("--models", help="Folder of models; may be given several times."),
+        ] = None,
+        workflows: Annotated[
+            Path | None, typer.Option("--workflows", help="Folder of stored workflows.")
+        ] = None,
+        api_keys: Annotated[
+            Path | None, typer.Option("--api-keys", help="File of API keys that are required.")
+        ] = None,
+        locked: Annotated[
+            bool,
+            typer.Option(
+                "--locked", help="Serve only workflows with a lock that holds; check them first."
+            ),
+        ] = False,
+    ) -> None:
+        """Serve workflows and models over HTTP until stopped.
+
+        Every other setting is a variable WEFTLENS_SERVER_<NAME>; docs/serving.md lists them.
+        """
+        from workflows.cli.serve import serve_command
+
+        raise typer.Exit(serve_command(host, port, models or [], workflows, api_keys, locked))
 
     @app.command()
     def doctor(as_json: _JsonOption = False) -> None:
@@ -167,7 +237,10 @@ def build_app() -> typer.Typer:
 
         raise typer.Exit(doctor_command(as_json))
 
+    add_pinning_commands(app)
+    add_video_command(app)
     app.add_typer(_blocks_app(), name="blocks")
+    app.add_typer(_keys_app(), name="keys")
     return app
 
 
@@ -214,6 +287,63 @@ def _blocks_app() -> typer.Typer:
         from workflows.cli.blocks import search_blocks
 
         raise typer.Exit(search_blocks(" ".join(words)))
+
+    add_block_commands(app)
+    return app
+
+
+def _keys_app() -> typer.Typer:
+    app = typer.Typer(
+        help="Make, list and revoke the API keys of a server.",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+    )
+
+    @app.command()
+    def create(
+        file: _KeysFileOption,
+        name: Annotated[str, typer.Option("--name", help="What the key is for.")],
+        workflow: Annotated[
+            list[str] | None,
+            typer.Option(
+                "--workflow",
+                help="Stored workflows it may run, such as shop/count or shop/*; may be given "
+                "several times.",
+            ),
+        ] = None,
+        specifications: Annotated[
+            bool,
+            typer.Option(
+                "--specifications",
+                help="Let it send workflows of its own, run single models and manage the server.",
+            ),
+        ] = False,
+        days: Annotated[
+            float | None, typer.Option("--days", min=0.0, help="Days until it ends; never if not.")
+        ] = None,
+        as_json: _JsonOption = False,
+    ) -> None:
+        """Make a key and print it: it is shown only once."""
+        from workflows.cli.keys import create_key
+
+        raise typer.Exit(create_key(file, name, workflow or [], specifications, days, as_json))
+
+    @app.command("list")
+    def list_command(file: _KeysFileOption, as_json: _JsonOption = False) -> None:
+        """List the keys: id, state, end, name and what each permits."""
+        from workflows.cli.keys import list_keys
+
+        raise typer.Exit(list_keys(file, as_json))
+
+    @app.command()
+    def revoke(
+        file: _KeysFileOption,
+        key_id: Annotated[str, typer.Argument(metavar="ID", help="Id as `keys list` shows it.")],
+    ) -> None:
+        """Withdraw a key; running servers refuse it from then on."""
+        from workflows.cli.keys import withdraw_key
+
+        raise typer.Exit(withdraw_key(file, key_id))
 
     return app
 

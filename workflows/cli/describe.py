@@ -13,7 +13,9 @@ FORMATS: dict[str, DrawingFormat] = {".svg": "svg", ".dot": "dot", ".mmd": "merm
 
 
 def describe_command(path: Path, picture: Path | None) -> int:
-    """Prints the description, writes the picture; gives the exit code."""
+    """Prints the description, writes the picture; gives the exit code, which tells whether the
+    workflow has problems.
+    """
     chosen = FORMATS.get(picture.suffix.lower()) if picture is not None else None
     if picture is not None and chosen is None:
         write_error(f"--draw takes a file ending in {', '.join(FORMATS)}, got '{picture}'")
@@ -29,4 +31,4 @@ def describe_command(path: Path, picture: Path | None) -> int:
                 write_error(f"'{picture}' cannot be written: {error.strerror or error}")
                 return PROBLEM
             write(f"\nPicture: {picture}")
-    return OK
+        return PROBLEM if workflow.check() else OK

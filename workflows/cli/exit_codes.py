@@ -2,3 +2,6 @@
 
 OK, PROBLEM, USAGE = 0, 1, 2
 """All went well; a problem was found; the command was called wrongly."""
+
+INTERRUPTED = 130
+"""The user ended the command, as shells count it."""

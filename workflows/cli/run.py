@@ -7,15 +7,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from execution_engine.errors import RuntimeInputError, WorkflowError
 from execution_engine.executor.report import RunReport
 from execution_engine.plan import Plan
 from workflows.cli.exit_codes import OK, PROBLEM, USAGE
+from workflows.cli.remote import open_server
 from workflows.cli.result_files import PICTURE_FIELDS, ResultFiles
 from workflows.cli.run_inputs import (
     UsageError,
@@ -32,9 +33,15 @@ from workflows.cli.terminal import (
     write,
     write_error,
 )
+from workflows.locking.errors import LockDriftError
+from workflows.remote.errors import MissingOnServerError, RemoteServerError
 from workflows.running import run_locally
 from workflows.session import Session
 from workflows.workflow import Workflow
+
+if TYPE_CHECKING:
+    from workflows.locking.lock_file import Lock
+    from workflows.remote.client import RemoteServer
 
 _SHOWN_IMAGES = 10
 _LONGEST_VALUE = 100
@@ -81,6 +88,8 @@ class _Job:
     as_json: bool
     suffix: str
     keep: frozenset[Path]
+    lock: Lock | None
+    server: RemoteServer | None
 
     def run(self, image: Path | None, stem: str) -> Outcome:
         """Runs one image; faults of that image end up in the outcome."""
@@ -95,9 +104,17 @@ class _Job:
         inline = self.as_json and self.out is None
         try:
             report = RunReport()
-            results = run_locally(
-                self.workflow, inputs, session=self.session, serialize=inline, report=report
-            )
+            if self.server is not None:
+                results = self.server.run(self.workflow, inputs, serialize=inline, lock=self.lock)
+            else:
+                results = run_locally(
+                    self.workflow,
+                    inputs,
+                    session=self.session,
+                    serialize=inline,
+                    report=report,
+                    lock=self.lock,
+                )
             if inline:
                 return Outcome(label, results)
             files = ResultFiles(self.plan, self.out, stem, self.suffix, self.keep)
@@ -111,8 +128,10 @@ class _Job:
                 label,
                 error=error_text("", error).removeprefix(": "),
                 error_type=type(error).__name__,
-                concerns_all=isinstance(error, RuntimeInputError)
-                and error.context == _PARAMETERS_REFUSED,
+                concerns_all=isinstance(
+                    error, (LockDriftError, MissingOnServerError, RemoteServerError)
+                )
+                or (isinstance(error, RuntimeInputError) and error.context == _PARAMETERS_REFUSED),
             )
         except OSError as error:
             where = f" '{error.filename}'" if error.filename else ""
@@ -132,9 +151,12 @@ def run_command(
     as_json: bool,
     workers: int,
     suffix: str,
+    lock_file: Path | None = None,
+    server_url: str | None = None,
+    key_variable: str | None = None,
 ) -> int:
     """Runs the workflow and gives the exit code: 0, 1 when an image failed, 2 for wrong usage."""
-    with Session() as session:
+    with Session() as session, ExitStack() as opened:
         workflow = Workflow.load(path, session=session)
         try:
             plan = session.compile(workflow)
@@ -142,6 +164,9 @@ def run_command(
             write_error(error_text(path.name, error))
             return PROBLEM
         try:
+            server = open_server(server_url, key_variable, session)
+            if server is not None:
+                opened.enter_context(server)
             interface = workflow.interface()
             parameters = parse_parameters(parameter_texts, interface)
             image_input = choose_image_input(
@@ -151,6 +176,14 @@ def run_command(
         except UsageError as error:
             write_error(f"weftlens run: {error}")
             return USAGE
+        lock = None
+        if lock_file is not None:
+            # Before any image is opened; each run checks again, against the same lock.
+            lock = session.locks.load(lock_file)
+            if server is None:
+                session.locks.check(
+                    workflow.definition, lock_file, parameters, workflow_name=str(path)
+                )
         if out is not None:
             try:
                 out.mkdir(parents=True, exist_ok=True)
@@ -159,7 +192,10 @@ def run_command(
                 return PROBLEM
         # Results in the folder of the inputs must not replace them.
         keep = frozenset(item.resolve() for item in (path, *images) if item is not None)
-        job = _Job(workflow, plan, session, image_input, parameters, out, as_json, suffix, keep)
+        job = _Job(
+            workflow, plan, session, image_input, parameters, out, as_json, suffix, keep, lock,
+            server,
+        )  # fmt: skip
         beside = out is not None and (out / f"{path.stem}.json").resolve() == path.resolve()
         stems = file_stems(
             [image or Path(path.stem) for image in images], [path.stem] if beside else []

@@ -18,6 +18,7 @@ from execution_engine.block_api import (
     WorkflowBlock,
     WorkflowBlockManifest,
 )
+from execution_engine.errors import InvalidFieldValueError
 from execution_engine.kinds.catalogue import (
     INSTANCE_SEGMENTATION_PREDICTION_KIND,
     OBJECT_DETECTION_PREDICTION_KIND,
@@ -103,13 +104,13 @@ def overlapping(
         ValueError: there are rows but no class names, or the type is not known.
     """
     if overlap_type not in ("Center Overlap", "Any Overlap"):
-        raise ValueError(
+        raise InvalidFieldValueError(
             f'`overlap_type` must be "Center Overlap" or "Any Overlap", got {overlap_type!r:.60}'
         )
     names = detections.data.get(keys.CLASS_NAME)
     if names is None:
         if len(detections):
-            raise ValueError(f"the detections must carry `{keys.CLASS_NAME}`")
+            raise InvalidFieldValueError(f"the detections must carry `{keys.CLASS_NAME}`")
         return np.zeros(0, dtype=bool)
     of_class = np.array([str(name) == class_name for name in names], dtype=bool)
     boxes = as_boxes(detections.xyxy)

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
+from execution_engine.errors import InvalidFieldValueError
+
 OUTLINE_BGR = (80, 220, 60)
 LABEL_BGR = (255, 255, 255)
 LABEL_BACK_BGR = (40, 40, 40)
@@ -44,14 +46,14 @@ def measure_contours(contours: list[np.ndarray], min_area: float) -> ContourMeas
         ValueError: the contours are no list, or an outline is no array of points.
     """
     if not isinstance(contours, (list, tuple, np.ndarray)):
-        raise ValueError(
+        raise InvalidFieldValueError(
             f"Field `contours` must be a list of outlines, got {type(contours).__name__}."
         )
     measures = ContourMeasures([], [], [], [], [])
     for number, contour in enumerate(contours):
         points = np.asarray(contour)
         if points.size == 0 or points.size % 2:
-            raise ValueError(
+            raise InvalidFieldValueError(
                 f"Field `contours`: entry {number} must hold points (x, y), got an array of shape "
                 f"{points.shape}."
             )

@@ -7,6 +7,7 @@ import numpy as np
 
 from blocks.classical_cv.channels import to_bgr, to_gray
 from blocks.parameters import whole_number
+from execution_engine.errors import InvalidFieldValueError
 
 CONTOUR_COLOR_BGR = (255, 0, 255)
 FILLED = -1
@@ -50,7 +51,9 @@ def draw_contours(
     """
     thickness = whole_number("line_thickness", line_thickness, FILLED, MAX_LINE_THICKNESS)
     if thickness == 0:
-        raise ValueError("Field `line_thickness` must be at least 1, or -1 to fill, got 0.")
+        raise InvalidFieldValueError(
+            "Field `line_thickness` must be at least 1, or -1 to fill, got 0."
+        )
     canvas = to_bgr(pixels)
     if canvas is pixels:
         canvas = pixels.copy()

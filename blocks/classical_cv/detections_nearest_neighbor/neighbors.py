@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from blocks.kinds.detections import keys
 from blocks.kinds.detections.boxes import BoxPoint, box_points
 from blocks.kinds.detections.columns import select, with_columns
+from execution_engine.errors import InvalidFieldValueError
 
 if TYPE_CHECKING:
     import supervision as sv
@@ -86,18 +87,22 @@ def reference_points(
     if point in get_args(BoxPoint):
         return box_points(detections.xyxy, point)  # type: ignore[arg-type]
     if point != KEYPOINT:
-        raise ValueError(
+        raise InvalidFieldValueError(
             f"`{side}_point` must be one of {', '.join(get_args(BoxPoint))} and {KEYPOINT}, got "
             f"{point!r:.60}"
         )
     if not keypoint_name:
-        raise ValueError(f"`{side}_keypoint_name` must be given when `{side}_point` is {KEYPOINT}")
+        raise InvalidFieldValueError(
+            f"`{side}_keypoint_name` must be given when `{side}_point` is {KEYPOINT}"
+        )
     if not len(detections):
         return np.zeros((0, 2))
     names = detections.data.get(keys.KEYPOINTS_CLASS_NAME)
     places = detections.data.get(keys.KEYPOINTS_XY)
     if names is None or places is None:
-        raise ValueError(f"the {side} predictions have no keypoints, of which one is asked for")
+        raise InvalidFieldValueError(
+            f"the {side} predictions have no keypoints, of which one is asked for"
+        )
     points = np.full((len(detections), 2), np.nan)
     for row, (slots, xy) in enumerate(zip(names, places, strict=True)):
         found = [slot for slot, name in enumerate(slots) if str(name) == keypoint_name]

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from blocks.kinds.detections import keys
 from blocks.kinds.detections.boxes import as_boxes
+from execution_engine.errors import InvalidFieldValueError
 
 if TYPE_CHECKING:
     import supervision as sv
@@ -25,7 +26,9 @@ def gap_px(first: NDArray[np.float64], second: NDArray[np.float64], axis: Axis) 
         ValueError: the axis is not known.
     """
     if axis not in _EDGES:
-        raise ValueError(f"`reference_axis` must be horizontal or vertical, got {axis!r:.60}")
+        raise InvalidFieldValueError(
+            f"`reference_axis` must be horizontal or vertical, got {axis!r:.60}"
+        )
     low, high = _EDGES[axis]
     return max(0.0, float(max(first[low], second[low]) - min(first[high], second[high])))
 
@@ -46,7 +49,7 @@ def box_of(detections: sv.Detections, class_name: str, field: str, rank: int = 0
     rows = np.array([row for row, name in enumerate(names) if str(name) == class_name], np.int64)
     if len(rows) <= rank:
         known = ", ".join(sorted({str(name) for name in names})) or "none"
-        raise ValueError(
+        raise InvalidFieldValueError(
             f"`{field}`: {rank + 1} detection(s) of class {class_name!r} are needed, there are "
             f"{len(rows)}; classes detected: {known}"
         )
@@ -62,12 +65,14 @@ def pixels_per_cm(box: NDArray[np.float64], width_cm: float, height_cm: float) -
         ValueError: the size or the box has no extent.
     """
     if not (width_cm > 0 and height_cm > 0):
-        raise ValueError(
+        raise InvalidFieldValueError(
             f"`reference_width` and `reference_height` must be positive, got {width_cm!r} and "
             f"{height_cm!r}"
         )
     width, height = (box[2:] - box[:2]).tolist()
     ratio = (width / width_cm + height / height_cm) / 2
     if not ratio > 0:
-        raise ValueError(f"the box of the reference object has no extent: {box.tolist()}")
+        raise InvalidFieldValueError(
+            f"the box of the reference object has no extent: {box.tolist()}"
+        )
     return ratio

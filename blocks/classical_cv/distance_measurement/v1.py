@@ -14,6 +14,7 @@ from execution_engine.block_api import (
     WorkflowBlock,
     WorkflowBlockManifest,
 )
+from execution_engine.errors import InvalidFieldValueError
 from execution_engine.kinds.catalogue import (
     FLOAT_KIND,
     INSTANCE_SEGMENTATION_PREDICTION_KIND,
@@ -140,11 +141,11 @@ class DistanceMeasurementBlockV1(WorkflowBlock):
         elif calibration_method == "pixel to centimeter":
             scale = pixel_ratio
         else:
-            raise ValueError(
+            raise InvalidFieldValueError(
                 '`calibration_method` must be "reference object" or "pixel to centimeter", got '
                 f"{calibration_method!r:.60}"
             )
         if not scale > 0:
-            raise ValueError(f"`pixel_ratio` must be positive, got {scale!r:.60}")
+            raise InvalidFieldValueError(f"`pixel_ratio` must be positive, got {scale!r:.60}")
         gap = gap_px(first, second, reference_axis)
         return {"distance_cm": gap / scale, "distance_pixel": round(gap)}

@@ -10,6 +10,7 @@ import numpy as np
 
 from blocks.classical_cv.channels import to_bgr
 from blocks.parameters import whole_number
+from execution_engine.errors import InvalidFieldValueError
 
 NAMED_COLORS_RGB = {
     "black": (0, 0, 0),
@@ -62,7 +63,7 @@ def read_color(color: Any) -> tuple[int, int, int]:
     else:
         channels = None
     if channels is None or len(channels) != 3:
-        raise ValueError(
+        raise InvalidFieldValueError(
             "Field `target_color` must be `#rrggbb`, `#rgb`, `(r, g, b)`, `rgb(r, g, b)`, "
             f"`bgr(b, g, r)`, one of {', '.join(sorted(NAMED_COLORS_RGB))}, or three numbers, got "
             f"{color!r}."

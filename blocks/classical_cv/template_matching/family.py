@@ -11,6 +11,7 @@ import numpy as np
 
 from blocks.classical_cv.channels import to_gray
 from blocks.parameters import number
+from execution_engine.errors import InvalidFieldValueError
 
 SCORE_DIGITS = 5
 
@@ -46,7 +47,7 @@ def match_template(
     largest_overlap = number("nms_threshold", nms_threshold, 0, 1)
     gray, wanted = to_gray(pixels), to_gray(template)
     if wanted.min() == wanted.max():
-        raise ValueError(
+        raise InvalidFieldValueError(
             "Field `template` must hold an image with some contrast, got "
             f"{wanted.shape[1]}x{wanted.shape[0]} px of the single gray level {int(wanted.min())}."
         )

@@ -15,6 +15,7 @@ from execution_engine.block_api import (
     WorkflowBlock,
     WorkflowBlockManifest,
 )
+from execution_engine.errors import InvalidFieldValueError
 
 
 class SwitchCaseManifest(WorkflowBlockManifest):
@@ -64,10 +65,10 @@ class SwitchCaseManifest(WorkflowBlockManifest):
     def _targets_are_distinct(cls, steps: list[str], info: ValidationInfo) -> list[str]:
         for step in steps:
             if steps.count(step) > 1:
-                raise ValueError(f"{step} is listed more than once")
+                raise InvalidFieldValueError(f"{step} is listed more than once")
             case = next((k for k, v in info.data.get("cases", {}).items() if v == step), None)
             if case is not None:
-                raise ValueError(f"{step} is already the target of the case {case!r}")
+                raise InvalidFieldValueError(f"{step} is already the target of the case {case!r}")
         return steps
 
     @field_validator("cases")
@@ -76,7 +77,7 @@ class SwitchCaseManifest(WorkflowBlockManifest):
         owners: dict[str, str] = {}
         for case, step in cases.items():
             if step in owners:
-                raise ValueError(
+                raise InvalidFieldValueError(
                     f"{step} is the target of the cases {owners[step]!r} and {case!r}; "
                     "each case needs a step of its own"
                 )
@@ -91,7 +92,7 @@ class SwitchCaseManifest(WorkflowBlockManifest):
             for case in info.data.get("cases", {}):
                 other = seen.setdefault(case.casefold(), case)
                 if other != case:
-                    raise ValueError(
+                    raise InvalidFieldValueError(
                         f"the cases {other!r} and {case!r} are the same "
                         "when the case of letters does not count"
                     )

@@ -20,6 +20,7 @@ from execution_engine.block_api import (
     WorkflowBlock,
     WorkflowBlockManifest,
 )
+from execution_engine.errors import InvalidFieldValueError
 from execution_engine.kinds.catalogue import STRING_KIND
 from execution_engine.kinds.codec import CodecRegistry
 from execution_engine.query_language import AllOperationsType
@@ -64,7 +65,7 @@ class CSVFormatterManifest(WorkflowBlockManifest):
     @classmethod
     def _timestamp_is_taken(cls, columns: dict[str, Any]) -> dict[str, Any]:
         if TIMESTAMP_COLUMN in columns:
-            raise ValueError(
+            raise InvalidFieldValueError(
                 f"the block writes the column {TIMESTAMP_COLUMN!r} itself; choose another name"
             )
         return columns

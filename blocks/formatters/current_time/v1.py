@@ -15,6 +15,7 @@ from execution_engine.block_api import (
     WorkflowBlock,
     WorkflowBlockManifest,
 )
+from execution_engine.errors import InvalidFieldValueError
 from execution_engine.kinds.catalogue import STRING_KIND, TIMESTAMP_KIND
 
 ListedTimezone = Literal[
@@ -99,7 +100,7 @@ def find_timezone(name: str) -> tzinfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, TypeError, OSError) as error:
-        raise ValueError(
+        raise InvalidFieldValueError(
             f"timezone {name!r} is not known on this machine; expected a name of the IANA data "
             "base such as 'Europe/Berlin' (the package `tzdata` brings the data base where the "
             "system has none)"

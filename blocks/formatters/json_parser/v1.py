@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from typing import Any, Literal
 
@@ -16,11 +15,12 @@ from execution_engine.block_api import (
     WorkflowBlock,
     WorkflowBlockManifest,
 )
+from execution_engine.definition.nesting import find_too_deep
 from execution_engine.kinds.catalogue import BOOLEAN_KIND, LANGUAGE_MODEL_OUTPUT_KIND
 
 ERROR_STATUS = "error_status"
-JSON_FENCE = re.compile(r"```json\s*(.*?)```", re.DOTALL | re.IGNORECASE)
-BARE_FENCE = re.compile(r"```[ \t]*\r?\n(.*?)```", re.DOTALL)
+FENCE = "```"
+JSON_MARK = "json"
 
 
 class JSONParserManifest(WorkflowBlockManifest):
@@ -105,13 +105,28 @@ def parse_json_object(text: str) -> dict[str, Any] | None:
             document = json.loads(candidate)
         except (ValueError, RecursionError):
             continue
+        if find_too_deep(document) is not None:
+            return None  # such an object can be read, but not written again
         return document if isinstance(document, dict) else None
     return None
 
 
 def _candidates(text: str) -> Iterator[str]:
     yield text
-    for fence in (JSON_FENCE, BARE_FENCE):
-        block = fence.search(text)
+    marked, bare = None, None
+    begin = text.find(FENCE)
+    # One pass from fence to fence: a text full of fences takes no longer than another one.
+    while begin >= 0 and (marked is None or bare is None):
+        end = text.find(FENCE, begin + len(FENCE))
+        if end < 0:
+            break
+        inside = text[begin + len(FENCE) : end]
+        if marked is None and inside[: len(JSON_MARK)].lower() == JSON_MARK:
+            marked = inside[len(JSON_MARK) :]
+        first_line, line_end, rest = inside.partition("\n")
+        if bare is None and line_end and not first_line.strip(" \t\r"):
+            bare = rest
+        begin = end
+    for block in (marked, bare):
         if block is not None:
-            yield block.group(1)
+            yield block

@@ -11,7 +11,10 @@ from collections.abc import Callable, Mapping
 from string import Formatter
 from typing import Any
 
+from execution_engine.errors import InvalidFieldValueError
+
 MAX_FIELD_WIDTH = 10_000
+MAX_CHARACTERS = 1_000_000
 _NUMBER = re.compile(r"\d+")
 _CONVERSIONS: dict[str, Callable[[Any], str]] = {"s": str, "r": repr, "a": ascii}
 
@@ -23,8 +26,9 @@ def fill_template(template: str, values: Mapping[str, Any]) -> str:
     and a conversion (`{name!r}`).
 
     Raises:
-        ValueError: the template is malformed, names a value that is not there, uses positions,
-            attributes or items, or formats a value in a way it does not take.
+        InvalidFieldValueError: the template is malformed, names a value that is not there, uses
+            positions, attributes or items, formats a value in a way it does not take, or the
+            result would be too long.
     """
     return _fill(template, values, template, nested=False)
 
@@ -33,23 +37,31 @@ def _fill(template: str, values: Mapping[str, Any], whole: str, nested: bool) ->
     try:
         parts = list(Formatter().parse(template))
     except ValueError as error:
-        raise ValueError(f"template {_short(whole)} is malformed: {error}") from error
+        raise InvalidFieldValueError(f"template {_short(whole)} is malformed: {error}") from error
     result: list[str] = []
+    size = 0
     for text, name, specification, conversion in parts:
         result.append(text)
         if name is None:
             continue
         if nested and specification:
-            raise ValueError(f"template {_short(whole)} nests places too deeply")
+            raise InvalidFieldValueError(f"template {_short(whole)} nests places too deeply")
         value = _value(name, values, whole)
         if conversion:
             if conversion not in _CONVERSIONS:
-                raise ValueError(
+                raise InvalidFieldValueError(
                     f"template {_short(whole)}: unknown conversion !{conversion} at {{{name}}}"
                 )
             value = _CONVERSIONS[conversion](value)
         rule = _fill(specification, values, whole, nested=True) if specification else ""
-        result.append(_format(value, rule, name, whole))
+        filled = _format(value, rule, name, whole)
+        size += len(filled)
+        if size > MAX_CHARACTERS:
+            raise InvalidFieldValueError(
+                f"template {_short(whole)} would have more than {MAX_CHARACTERS} characters with "
+                "its values filled in"
+            )
+        result.append(filled)
     return "".join(result)
 
 
@@ -58,15 +70,15 @@ def _value(name: str, values: Mapping[str, Any], whole: str) -> Any:
         return values[name]
     known = ", ".join(values) or "none"
     if not name or name.isdigit():
-        raise ValueError(
+        raise InvalidFieldValueError(
             f"template {_short(whole)}: places need names, got {{{name}}}; names given: {known}"
         )
     if "." in name or "[" in name:
-        raise ValueError(
+        raise InvalidFieldValueError(
             f"template {_short(whole)}: {{{name}}} asks for a part of a value; "
             "take the part out with operations"
         )
-    raise ValueError(
+    raise InvalidFieldValueError(
         f"template {_short(whole)}: nothing is given for {{{name}}}; names given: {known}"
     )
 
@@ -75,14 +87,14 @@ def _format(value: Any, rule: str, name: str, whole: str) -> str:
     if not rule:
         return str(value)
     if any(int(number) > MAX_FIELD_WIDTH for number in _NUMBER.findall(rule)):
-        raise ValueError(
+        raise InvalidFieldValueError(
             f"template {_short(whole)}: {{{name}:{rule}}} asks for more than "
             f"{MAX_FIELD_WIDTH} characters"
         )
     try:
         return format(value, rule)
     except (TypeError, ValueError) as error:
-        raise ValueError(
+        raise InvalidFieldValueError(
             f"template {_short(whole)}: a value of type {type(value).__name__} does not take the "
             f"format {rule!r} at {{{name}}} ({error})"
         ) from error

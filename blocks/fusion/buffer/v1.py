@@ -15,6 +15,7 @@ from execution_engine.block_api import (
     WorkflowBlock,
     WorkflowBlockManifest,
 )
+from execution_engine.errors import InvalidFieldValueError
 from execution_engine.kinds.catalogue import IMAGE_KIND, LIST_OF_VALUES_KIND, WILDCARD_KIND
 
 LONGEST_BUFFER = 1_000_000
@@ -58,7 +59,7 @@ class BufferManifest(WorkflowBlockManifest):
     @classmethod
     def _keeps_something(cls, length: int) -> int:
         if length < 1:
-            raise ValueError(f"a buffer keeps at least 1 value, got length {length}")
+            raise InvalidFieldValueError(f"a buffer keeps at least 1 value, got length {length}")
         return length
 
     @classmethod
@@ -88,7 +89,7 @@ class BufferBlockV1(WorkflowBlock):
             ValueError: `length` is larger than a list that each run could make anew.
         """
         if length > LONGEST_BUFFER:
-            raise ValueError(f"`length` must be at most {LONGEST_BUFFER}, got {length}")
+            raise InvalidFieldValueError(f"`length` must be at most {LONGEST_BUFFER}, got {length}")
         with self._lock:
             self._values.appendleft(data)
             while len(self._values) > length:

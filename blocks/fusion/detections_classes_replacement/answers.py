@@ -11,6 +11,7 @@ import numpy as np
 from blocks.kinds.detections import keys
 from blocks.kinds.detections.columns import select, with_columns
 from blocks.kinds.detections.lineage import detection_ids
+from execution_engine.errors import InvalidFieldValueError
 
 if TYPE_CHECKING:
     import supervision as sv
@@ -106,7 +107,7 @@ def _rows_by_id(detections: sv.Detections) -> dict[str, int]:
     ids = detections.data.get(keys.DETECTION_ID)
     if ids is None:
         if len(detections):
-            raise ValueError(f"the detections must carry `{keys.DETECTION_ID}`")
+            raise InvalidFieldValueError(f"the detections must carry `{keys.DETECTION_ID}`")
         return {}
     return {str(item): row for row, item in enumerate(ids)}
 
@@ -141,7 +142,7 @@ def _answer(name: Any, entry: Mapping[str, Any]) -> Answer:
 def _of_text(prediction: Any) -> Answer | None:
     texts = [prediction] if isinstance(prediction, str) else prediction
     if not isinstance(texts, (list, tuple)) or not all(isinstance(text, str) for text in texts):
-        raise ValueError(
+        raise InvalidFieldValueError(
             "a class must come from a classification, from text or from a list of texts, got "
             f"{type(prediction).__name__} {prediction!r:.60}"
         )

@@ -18,6 +18,7 @@ from execution_engine.block_api import (
     WorkflowBlock,
     WorkflowBlockManifest,
 )
+from execution_engine.errors import InvalidFieldValueError
 from execution_engine.kinds.catalogue import (
     BOOLEAN_KIND,
     DICTIONARY_KIND,
@@ -167,7 +168,9 @@ class DetectionsConsensusBlockV1(WorkflowBlock):
         """`predictions`: merged detections; `object_present`: whether the required objects are
         there; `presence_confidence`: confidence a class, or of `any_object`."""
         if required_votes < 1:
-            raise ValueError(f"`required_votes` must be at least 1, got {required_votes!r}")
+            raise InvalidFieldValueError(
+                f"`required_votes` must be at least 1, got {required_votes!r}"
+            )
         aggregations = Aggregations(
             detections_merge_confidence_aggregation,
             detections_merge_coordinates_aggregation,

@@ -16,6 +16,7 @@ from execution_engine.block_api import (
     WorkflowBlock,
     WorkflowBlockManifest,
 )
+from execution_engine.errors import InvalidFieldValueError
 from execution_engine.kinds.catalogue import (
     BOOLEAN_KIND,
     FLOAT_KIND,
@@ -130,7 +131,7 @@ class DetectionsDifferenceBlockV1(WorkflowBlock):
         was something before and enough of it was removed."""
         costs = Costs(spatial_weight, class_mismatch_penalty, reject_cost, class_strict)
         if min(spatial_weight, class_mismatch_penalty, reject_cost) < 0:
-            raise ValueError(f"costs of a match must not be negative, got {costs}")
+            raise InvalidFieldValueError(f"costs of a match must not be negative, got {costs}")
         before, after = matches(reference_predictions, candidate_predictions, costs)
         removed = np.ones(len(reference_predictions), dtype=bool)
         removed[before] = False

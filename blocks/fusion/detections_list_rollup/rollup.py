@@ -22,6 +22,7 @@ from blocks.kinds.detections.lineage import (
 )
 from blocks.kinds.detections.masks import has_masks, instance_masks
 from blocks.kinds.detections.moving import moved_into
+from execution_engine.errors import InvalidFieldValueError
 from inference_models.masks import mask_iou
 
 if TYPE_CHECKING:
@@ -57,7 +58,9 @@ def rolled_up(
         ValueError: a child belongs to no parent, or some children have masks and others none.
     """
     if strategy not in _REDUCERS:
-        raise ValueError(f"`confidence_strategy` must be max, mean or min, got {strategy!r:.60}")
+        raise InvalidFieldValueError(
+            f"`confidence_strategy` must be max, mean or min, got {strategy!r:.60}"
+        )
     given = [child for child in children if child is not None]
     _require_masks_in_all_or_none(given)
     placed = [
@@ -94,7 +97,7 @@ def _require_masks_in_all_or_none(children: Sequence[sv.Detections]) -> None:
     masked = [has_masks(child) for child in filled]
     if any(masked) and not all(masked):
         names = [str(image_level_values(child).get(keys.PARENT_ID, "unnamed")) for child in filled]
-        raise ValueError(
+        raise InvalidFieldValueError(
             "detections with masks cannot be rolled up with detections without: those on "
             f"{names[masked.index(True)]!r} have masks, those on {names[masked.index(False)]!r} "
             "have none"
@@ -125,7 +128,7 @@ def _offset(
     elif places == len(parents):
         row = place
     else:
-        raise ValueError(
+        raise InvalidFieldValueError(
             f"detections on {own!r} belong to none of the {len(parents)} parent detections, and "
             f"{places} sets cannot be told apart by their places"
         )
@@ -149,7 +152,7 @@ def _corners(column: Any) -> NDArray[np.float64]:
 def _image_size(parents: sv.Detections) -> tuple[int, int]:
     size = image_size_of(parents)
     if size is None:
-        raise ValueError(f"the parent detections must carry `{keys.IMAGE_DIMENSIONS}`")
+        raise InvalidFieldValueError(f"the parent detections must carry `{keys.IMAGE_DIMENSIONS}`")
     return size
 
 

@@ -19,6 +19,7 @@ from execution_engine.block_api import (
     WorkflowBlock,
     WorkflowBlockManifest,
 )
+from execution_engine.errors import InvalidFieldValueError
 from execution_engine.kinds.catalogue import (
     FLOAT_KIND,
     FLOAT_ZERO_TO_ONE_KIND,
@@ -125,13 +126,13 @@ class DetectionsListRollUpBlockV1(WorkflowBlock):
         import supervision as sv
 
         if not isinstance(child_detections, (list, tuple)):
-            raise ValueError(
+            raise InvalidFieldValueError(
                 f"`child_detections` must be a list of detections, got "
                 f"{type(child_detections).__name__}"
             )
         for place, child in enumerate(child_detections):
             if child is not None and not isinstance(child, sv.Detections):
-                raise ValueError(
+                raise InvalidFieldValueError(
                     f"`child_detections` must be a list of detections, got "
                     f"{type(child).__name__} at {place}"
                 )

@@ -14,6 +14,7 @@ from blocks.kinds.detections.lineage import image_level_values, lineage_of
 from blocks.kinds.detections.masks import has_masks, mask_fields
 from blocks.kinds.detections.moving import moved_into
 from execution_engine.block_api import WorkflowImageData
+from execution_engine.errors import InvalidFieldValueError
 from inference_models.masks import InstanceMasks
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def _place_in(
     if keys.ROOT_PARENT_ID in data and keys.ROOT_PARENT_COORDINATES in data:
         roots = sorted({str(root) for root in data[keys.ROOT_PARENT_ID]})
         if roots != [own[keys.ROOT_PARENT_ID]]:
-            raise ValueError(
+            raise InvalidFieldValueError(
                 f"predictions on {', '.join(map(repr, roots))} cannot be stitched onto the "
                 f"reference image '{own[keys.PARENT_ID]}', which stems from "
                 f"'{own[keys.ROOT_PARENT_ID]}'"
@@ -75,7 +76,7 @@ def _place_in(
         offsets = _table(data[keys.PARENT_COORDINATES], count, 2)
         scales = data.get(keys.SCALING_RELATIVE_TO_PARENT)
     else:
-        raise ValueError(
+        raise InvalidFieldValueError(
             f"predictions on {_name(child)!r} do not say where in the reference image "
             f"'{own[keys.PARENT_ID]}' they lie: they carry no `{keys.PARENT_COORDINATES}`"
         )
@@ -91,7 +92,7 @@ def _require_masks_in_all_or_none(children: Sequence[sv.Detections]) -> None:
     with_masks = [child for child in filled if has_masks(child)]
     without = [child for child in filled if not has_masks(child)]
     if with_masks and without:
-        raise ValueError(
+        raise InvalidFieldValueError(
             "predictions with masks cannot be stitched with predictions without: "
             f"{_name(with_masks[0])!r} has masks, {_name(without[0])!r} has none "
             f"({len(with_masks)} and {len(without)} sets in all)"

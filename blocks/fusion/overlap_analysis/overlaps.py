@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from blocks.kinds.detections import keys
 from blocks.kinds.detections.boxes import as_boxes, box_areas, shared_areas
 from blocks.kinds.detections.masks import instance_masks
+from execution_engine.errors import InvalidFieldValueError
 from inference_models.masks import InstanceMasks, intersection_areas
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def overlap_ratios(reference: sv.Detections, candidate: sv.Detections) -> NDArra
 
 def _shared_pixels(first: InstanceMasks, second: InstanceMasks) -> NDArray[np.float64]:
     if first.mask_size != second.mask_size:
-        raise ValueError(
+        raise InvalidFieldValueError(
             "overlaps are those of detections on one image, got masks in images of (height, width) "
             f"{first.mask_size} and {second.mask_size}"
         )

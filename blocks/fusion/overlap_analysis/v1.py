@@ -14,6 +14,7 @@ from execution_engine.block_api import (
     WorkflowBlock,
     WorkflowBlockManifest,
 )
+from execution_engine.errors import InvalidFieldValueError
 from execution_engine.kinds.catalogue import (
     DETECTIONS_OVERLAPS_KIND,
     FLOAT_ZERO_TO_ONE_KIND,
@@ -90,6 +91,8 @@ class OverlapAnalysisBlockV1(WorkflowBlock):
     ) -> BlockResult:
         """`overlaps`: a record for each pair that overlaps enough."""
         if not 0 <= min_overlap <= 1:
-            raise ValueError(f"`min_overlap` must lie in 0 to 1, got {min_overlap!r:.60}")
+            raise InvalidFieldValueError(
+                f"`min_overlap` must lie in 0 to 1, got {min_overlap!r:.60}"
+            )
         records = overlap_records(reference_predictions, candidate_predictions, min_overlap)
         return {"overlaps": records}

@@ -82,6 +82,12 @@ class DetectionsCodec(KindCodec):
 def _checked(value: Any) -> sv.Detections:
     import supervision as sv
 
+    from blocks.kinds.tensor_predictions.recognition import is_tensor_detections
+
+    if is_tensor_detections(value):
+        from blocks.kinds.tensor_predictions.forms import to_numpy
+
+        return to_numpy(value)
     if not isinstance(value, sv.Detections):
         raise TypeError(f"detections were expected, got {type(value).__name__}")
     return value

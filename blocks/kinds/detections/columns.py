@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +22,7 @@ _CORNERS = {
     "bottom_right": (2, 3),
 }
 _EDGES = {"x_min": 0, "y_min": 1, "x_max": 2, "y_max": 3}
+_OF_BOXES = {"xyxy", "center", "size", *_EDGES, *_CORNERS}
 
 
 def column(detections: sv.Detections, name: str) -> Any:
@@ -37,7 +38,27 @@ def column(detections: sv.Detections, name: str) -> Any:
     Raises:
         KeyError: the detections do not have the property.
     """
-    boxes = np.asarray(detections.xyxy)
+    return property_of(lambda field: getattr(detections, field), detections.data, name)
+
+
+def property_of(
+    field: Callable[[str], NDArray[Any] | None], data: Mapping[str, Any], name: str
+) -> Any:
+    """One entry a row of a property, as `column` gives it.
+
+    Args:
+        field: gives `xyxy`, `confidence`, `class_id` or `tracker_id`, None where there is none.
+        data: the other columns.
+        name: the property.
+    """
+    if name in ("confidence", "class_id", "tracker_id"):
+        values = field(name)
+        if values is None:
+            raise KeyError(name)
+        return values
+    if name in data and name not in _OF_BOXES:
+        return data[name]
+    boxes = np.asarray(field("xyxy"))
     if name == "xyxy":
         return boxes
     if name in _EDGES:
@@ -48,12 +69,7 @@ def column(detections: sv.Detections, name: str) -> Any:
         return (boxes[:, :2] + boxes[:, 2:]) / 2
     if name == "size":
         return (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
-    if name in ("confidence", "class_id", "tracker_id"):
-        values = getattr(detections, name)
-        if values is None:
-            raise KeyError(name)
-        return values
-    return detections.data[name]
+    raise KeyError(name)
 
 
 def select(detections: sv.Detections, rows: NDArray[Any]) -> sv.Detections:

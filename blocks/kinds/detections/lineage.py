@@ -64,6 +64,17 @@ def lineage_of(image: WorkflowImageData) -> dict[str, Any]:
     return values
 
 
+def image_level_of(
+    image: WorkflowImageData, prediction_type: str, inference_id: str | None = None
+) -> dict[str, Any]:
+    """Image-level values of predictions of a type that one call of a model made on this image."""
+    values = lineage_of(image)
+    values[keys.PREDICTION_TYPE] = prediction_type
+    if inference_id is not None:
+        values[keys.INFERENCE_ID] = inference_id
+    return values
+
+
 def _place(metadata: ImageParentMetadata) -> tuple[list[int], list[int]]:
     origin = metadata.origin_coordinates
     assert origin is not None
@@ -98,10 +109,7 @@ def attach_lineage(
     import supervision as sv
 
     count = len(detections)
-    values = lineage_of(image)
-    values[keys.PREDICTION_TYPE] = prediction_type
-    if inference_id is not None:
-        values[keys.INFERENCE_ID] = inference_id
+    values = image_level_of(image, prediction_type, inference_id)
     data = dict(detections.data)
     if keys.CLASS_NAME not in data:
         data[keys.CLASS_NAME] = class_names_from_ids(detections.class_id, count)

@@ -27,8 +27,8 @@ def read_keypoints(name: str, rows: Sequence[Row], data: dict[str, Any]) -> None
     for index, keypoints in enumerate(lists):
         for slot, keypoint in enumerate(keypoints):
             try:
-                points[index, slot] = keypoint["x"], keypoint["y"]
-                confidences[index, slot] = keypoint["confidence"]
+                points[index, slot] = _number(keypoint["x"]), _number(keypoint["y"])
+                confidences[index, slot] = _number(keypoint["confidence"])
                 class_ids[index, slot] = keypoint["class_id"]
                 names[index][slot] = str(keypoint["class"])
             except (KeyError, TypeError, ValueError) as error:
@@ -40,6 +40,11 @@ def read_keypoints(name: str, rows: Sequence[Row], data: dict[str, Any]) -> None
     data[keys.KEYPOINTS_CLASS_ID] = class_ids
     data[keys.KEYPOINTS_CLASS_NAME] = np.array(names, dtype=str).reshape(shape)
     data[keys.KEYPOINTS_CONFIDENCE] = confidences
+
+
+def _number(value: Any) -> Any:
+    """The value, NaN for null."""
+    return np.nan if value is None else value
 
 
 def read_outlines(name: str, rows: Sequence[Row], data: dict[str, Any]) -> None:

@@ -16,6 +16,7 @@ from blocks.kinds.detections.lineage import (
 )
 from blocks.kinds.detections.polygons import mask_polygons
 from blocks.kinds.detections.rle import compact_from_rles, plain_rle, rles_from_compact
+from execution_engine.kinds.json_form import array_form, number_form
 
 if TYPE_CHECKING:
     import supervision as sv
@@ -70,8 +71,9 @@ def _base_rows(detections: sv.Detections) -> list[Row]:
     count = len(detections)
     data = detections.data
     boxes = np.asarray(detections.xyxy, dtype=np.float64)
-    sizes = boxes[:, 2:] - boxes[:, :2]
-    centres = boxes[:, :2] + sizes / 2
+    with np.errstate(invalid="ignore"):  # an infinite box: null tells enough
+        sizes = boxes[:, 2:] - boxes[:, :2]
+        centres = boxes[:, :2] + sizes / 2
     nothing = [None] * count
     confidence, class_id = detections.confidence, detections.class_id
     names = data.get(keys.CLASS_NAME)
@@ -92,8 +94,8 @@ def _base_rows(detections: sv.Detections) -> list[Row]:
             "detection_id": detection_id,
         }
         for (width, height), (x, y), score, class_number, name, detection_id in zip(
-            sizes.tolist(),
-            centres.tolist(),
+            array_form(sizes),
+            array_form(centres),
             nothing if confidence is None else _numbers_or_none(confidence),
             nothing if class_id is None else class_id.tolist(),
             _plain(names),
@@ -132,7 +134,7 @@ def _write_masks(rows: list[Row], detections: sv.Detections, mask_form: MaskForm
             row["points"] = []
             row[keys.RLE_MASK] = plain_rle({"size": (height, width), "counts": [height * width]})
         else:
-            points = np.asarray(polygon, dtype=np.float64).tolist()
+            points = array_form(np.asarray(polygon, dtype=np.float64))
             row["points"] = [{"x": x, "y": y} for x, y in points]
 
 
@@ -144,8 +146,8 @@ def _keypoints(data: Any) -> list[list[Row]]:
                 "class_id": class_id,
                 "class": name,
                 "confidence": confidence,
-                "x": float(point[0]),
-                "y": float(point[1]),
+                "x": point[0],
+                "y": point[1],
             }
             for class_id, name, confidence, point in zip(
                 class_ids, names, confidences, points, strict=True
@@ -232,25 +234,31 @@ def _set_values(rows: list[Row], key: str, values: Iterable[Any]) -> None:
 
 
 def _plain(column: Any) -> Sequence[Any]:
-    """A column as a list of Python values, nested for columns of more dimensions."""
+    """A column as a list of Python values, nested for columns of more dimensions; None where a
+    number is NaN or infinite, which JSON does not have.
+    """
     if isinstance(column, np.ndarray) and column.dtype != object:
-        values: list[Any] = column.tolist()
+        values: list[Any] = array_form(column)
         return values
-    return [item.tolist() if hasattr(item, "tolist") else _plain_item(item) for item in column]
+    return [_plain_item(item) for item in column]
 
 
 def _plain_item(item: Any) -> Any:
+    if isinstance(item, float):
+        return number_form(item)
     if isinstance(item, (list, tuple)):
-        return [part.tolist() if hasattr(part, "tolist") else _plain_item(part) for part in item]
+        return [_plain_item(part) for part in item]
+    if hasattr(item, "tolist"):
+        return array_form(np.asarray(item))
     return item
 
 
 def _numbers_or_none(column: Any) -> Sequence[Any]:
-    """A column as a list with None where a number is missing (NaN has no JSON form)."""
+    """A column as a list with None where a number, or one of a row's several, is missing."""
     if isinstance(column, np.ndarray) and column.dtype.kind == "f":
         values: list[Any] = column.tolist()
-        missing = np.isnan(column).reshape(len(column), -1).any(axis=1) if column.size else ()
+        missing = ~np.isfinite(column).reshape(len(column), -1).all(axis=1) if column.size else ()
         for index in np.flatnonzero(missing):
             values[index] = None
         return values
-    return [None if value != value else value for value in _plain(column)]
+    return _plain(column)

@@ -14,6 +14,7 @@ from execution_engine.block_api import (
     WorkflowBlock,
     WorkflowBlockManifest,
 )
+from execution_engine.errors import InvalidFieldValueError
 from execution_engine.kinds.catalogue import EMBEDDING_KIND, FLOAT_KIND
 
 
@@ -66,7 +67,7 @@ class CosineSimilarityBlockV1(WorkflowBlock):
         first = _unit_vector(embedding_1, "embedding_1")
         second = _unit_vector(embedding_2, "embedding_2")
         if first.shape != second.shape:
-            raise ValueError(
+            raise InvalidFieldValueError(
                 "cosine_similarity needs embeddings of the same length, got "
                 f"embedding_1 of {first.size} and embedding_2 of {second.size} numbers"
             )
@@ -78,15 +79,17 @@ def _unit_vector(embedding: Any, name: str) -> np.ndarray:
     try:
         vector = np.asarray(embedding, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(
+        raise InvalidFieldValueError(
             f"{name} must be a list of numbers, got {type(embedding).__name__}"
         ) from error
     if vector.ndim == 2 and vector.shape[0] == 1:
         vector = vector[0]
     if vector.ndim != 1 or vector.size == 0:
-        raise ValueError(f"{name} must be one row of numbers, got an array of shape {vector.shape}")
+        raise InvalidFieldValueError(
+            f"{name} must be one row of numbers, got an array of shape {vector.shape}"
+        )
     if not np.isfinite(vector).all():
-        raise ValueError(f"{name} holds numbers that are not finite")
+        raise InvalidFieldValueError(f"{name} holds numbers that are not finite")
     # Scaled by the largest entry first, so that squares neither overflow nor vanish.
     largest = np.abs(vector).max()
     if largest == 0:

@@ -4,15 +4,12 @@ version."""
 from __future__ import annotations
 
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from blocks.models.classification_rows import classification_row
+from blocks.models.classification_rows import Classified, classification_row
 from blocks.models.manifest_fields import ActiveLearningFields
 from blocks.models.model_block import ModelBlock
 from execution_engine.block_api import Batch, WorkflowImageData
-
-if TYPE_CHECKING:
-    from inference_models.predictions.whole_image import ClassificationPrediction
 
 SCHEMA_EXTRA: dict[str, Any] = {
     "name": "Single-Label Classification Model",
@@ -65,7 +62,9 @@ class ClassificationBlock(ModelBlock):
         predictions = self.infer(model_id, images, {}, MODEL_TASK)
         return [
             classification_row(
-                image, _single_label(prediction, lowest), model_id if reports_model else None
+                Classified(prediction, image, lowest),
+                self.classified,
+                model_id if reports_model else None,
             )
             for prediction, image in zip(predictions, images, strict=True)
         ]
@@ -78,17 +77,3 @@ def _lowest_score(confidence: Any) -> float:
     if not number or not 0 <= confidence <= 1:
         raise ValueError(f"The confidence must be a number from 0 to 1, got {confidence!r}.")
     return float(confidence)
-
-
-def _single_label(prediction: ClassificationPrediction, lowest: float) -> dict[str, Any]:
-    """The classes by falling score, equal scores by id, and the first of them."""
-    names = prediction.class_names or ()
-    scores = prediction.to_numpy().confidence.tolist()
-    order = sorted(range(len(scores)), key=lambda class_id: -scores[class_id])
-    classes = [
-        {"class": names[class_id], "class_id": class_id, "confidence": scores[class_id]}
-        for class_id in order
-        if scores[class_id] >= lowest
-    ]
-    top = classes[0] if classes else {"class": "", "confidence": 0.0}
-    return {"predictions": classes, "top": top["class"], "confidence": top["confidence"]}

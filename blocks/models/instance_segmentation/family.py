@@ -116,4 +116,5 @@ class InstanceSegmentationBlock(ModelBlock):
             PREDICTION_TYPE,
             with_rle=with_rle,
             model_id=model_id if reports_model else None,
+            placed=self.placed,
         )

@@ -3,21 +3,14 @@ version."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
 from pydantic import Field
 
-from blocks.kinds.detections import keys
 from blocks.models.manifest_fields import ActiveLearningFields, BoxFields
 from blocks.models.model_block import ModelBlock, detection_rows
 from execution_engine.block_api import Batch, Selector, WorkflowBlockManifest, WorkflowImageData
 from execution_engine.kinds.catalogue import FLOAT_ZERO_TO_ONE_KIND
-
-if TYPE_CHECKING:
-    import supervision as sv
-
-    from inference_models.predictions.keypoints import KeyPoints
 
 SCHEMA_EXTRA: dict[str, Any] = {
     "name": "Keypoint Detection Model",
@@ -72,26 +65,9 @@ class KeypointDetectionBlock(ModelBlock):
         """
         predictions = self.infer(model_id, images, parameters, PREDICTION_TYPE)
         return detection_rows(
-            [_Reported(prediction) for prediction in predictions],
+            predictions,
             images,
             PREDICTION_TYPE,
             model_id=model_id if reports_model else None,
+            placed=self.placed,
         )
-
-
-class _Reported:
-    """Keypoints of one image as detections whose unseen points are padding."""
-
-    def __init__(self, points: KeyPoints) -> None:
-        self._points = points
-
-    def to_supervision(self) -> sv.Detections:
-        """Boxes with the point columns of `keys.py`.
-
-        A point below the threshold, at (0, 0) or of a slot that the class does not use has no name,
-        which marks it as padding: it is neither drawn nor written to JSON. Its position stays.
-        """
-        detections = self._points.to_supervision_detections()
-        names = np.where(self._points.visible, detections.data[keys.KEYPOINTS_CLASS_NAME], "")
-        detections.data[keys.KEYPOINTS_CLASS_NAME] = names.astype(str)
-        return detections

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from blocks.models.classification_rows import classification_row
+from blocks.models.classification_rows import Classified, classification_row
 from blocks.models.manifest_fields import ActiveLearningFields
 from blocks.models.model_block import ModelBlock
 from execution_engine.block_api import Batch, WorkflowImageData
@@ -61,24 +61,22 @@ class MultiLabelClassificationBlock(ModelBlock):
         predictions = self.infer(model_id, images, {"confidence": confidence}, MODEL_TASK)
         return [
             classification_row(
-                image, _multi_label(prediction, model_id), model_id if reports_model else None
+                Classified(_named_apart(prediction, model_id), image),
+                self.classified,
+                model_id if reports_model else None,
             )
             for prediction, image in zip(predictions, images, strict=True)
         ]
 
 
-def _multi_label(prediction: MultiLabelClassificationPrediction, model_id: str) -> dict[str, Any]:
-    """Score and id of every class by name, and the names of the predicted ones by rising id."""
-    found = prediction.to_numpy()
-    names = found.class_names or ()
-    classes = {
-        name: {"confidence": score, "class_id": class_id}
-        for class_id, (name, score) in enumerate(zip(names, found.confidence.tolist(), strict=True))
-    }
-    if len(classes) < len(names):
+def _named_apart(
+    prediction: MultiLabelClassificationPrediction, model_id: str
+) -> MultiLabelClassificationPrediction:
+    """The prediction, whose classes all have different names."""
+    names = prediction.class_names or ()
+    if len(set(names)) < len(names):
         raise ValueError(
             f"Field `model_id`: classes of model '{model_id}' share a name ({', '.join(names)}); "
             "multi-label predictions are told apart by name."
         )
-    chosen = [names[class_id] for class_id in sorted(found.class_ids.tolist())]
-    return {"predictions": classes, "predicted_classes": chosen}
+    return prediction

@@ -61,5 +61,9 @@ class ObjectDetectionBlock(ModelBlock):
         """
         predictions = self.infer(model_id, images, parameters, PREDICTION_TYPE)
         return detection_rows(
-            predictions, images, PREDICTION_TYPE, model_id=model_id if reports_model else None
+            predictions,
+            images,
+            PREDICTION_TYPE,
+            model_id=model_id if reports_model else None,
+            placed=self.placed,
         )

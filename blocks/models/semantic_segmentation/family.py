@@ -50,4 +50,6 @@ class SemanticSegmentationBlock(ModelBlock):
             parameters: parameters of the model manager.
         """
         predictions = self.infer(model_id, images, parameters, PREDICTION_TYPE)
-        return detection_rows(predictions, images, PREDICTION_TYPE, model_id=model_id)
+        return detection_rows(
+            predictions, images, PREDICTION_TYPE, model_id=model_id, placed=self.placed
+        )

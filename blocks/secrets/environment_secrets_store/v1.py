@@ -13,6 +13,7 @@ from execution_engine.block_api import (
     WorkflowBlock,
     WorkflowBlockManifest,
 )
+from execution_engine.errors import ForbiddenByHostError
 from execution_engine.kinds.catalogue import SECRET_KIND
 
 
@@ -89,11 +90,11 @@ class EnvironmentSecretsStoreBlockV1(WorkflowBlock):
         """One output for each variable: its value.
 
         Raises:
-            PermissionError: the host does not let workflows read its environment.
+            ForbiddenByHostError: the host does not let workflows read its environment.
             ValueError: a variable is not set; the text names it.
         """
         if not self._allowed:
-            raise PermissionError(
+            raise ForbiddenByHostError(
                 "environment_secrets_store may not read environment variables on this host; the "
                 "host allows it with the init parameter allow_access_to_environmental_variables"
             )

@@ -16,6 +16,7 @@ from execution_engine.block_api import (
     WorkflowBlock,
     WorkflowBlockManifest,
 )
+from execution_engine.errors import ForbiddenByHostError
 from execution_engine.kinds.catalogue import BOOLEAN_KIND, STRING_KIND
 
 # NUL, and lone surrogates, which UTF-8 does not have.
@@ -124,7 +125,7 @@ class LocalFileSinkBlockV1(WorkflowBlock):
         """`error_status` and `message`: whether the entry was written, and if not, why.
 
         Raises:
-            PermissionError: the host permits no access to files, or not to this place.
+            ForbiddenByHostError: the host permits no access to files, or not to this place.
             ValueError: `max_entries_per_file` is no positive whole number.
         """
         if self._disabled:
@@ -152,12 +153,12 @@ class LocalFileSinkBlockV1(WorkflowBlock):
 
     def _permitted_directory(self, target_directory: str, file_name_prefix: str) -> Path:
         if not self._allowed:
-            raise PermissionError(
+            raise ForbiddenByHostError(
                 "local_file_sink may not use the file system of this host; the host allows it with "
                 "the init parameter allow_access_to_file_system"
             )
         if _NOT_IN_PATHS.search(target_directory) or _NOT_IN_PATHS.search(file_name_prefix):
-            raise PermissionError(
+            raise ForbiddenByHostError(
                 "target_directory and file_name_prefix must not hold the character NUL or half a "
                 f"character, got {target_directory!r} and {file_name_prefix!r}"
             )
@@ -165,14 +166,14 @@ class LocalFileSinkBlockV1(WorkflowBlock):
         if self._permitted is not None:
             permitted = Path(self._permitted).resolve()
             if not directory.is_relative_to(permitted):
-                raise PermissionError(
+                raise ForbiddenByHostError(
                     f"target_directory {target_directory!r} lies outside the folder this host lets "
                     "workflows write to"
                 )
         # The prefix may name a sub-folder but not lead out of the target by `..`, `/` or a link.
         place = (directory / f"{file_name_prefix}_").resolve()
         if not place.parent.is_relative_to(directory):
-            raise PermissionError(
+            raise ForbiddenByHostError(
                 f"file_name_prefix {file_name_prefix!r} leads out of target_directory"
             )
         return directory

@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import AliasChoices, ConfigDict, Field, PositiveInt
 
 from blocks.transformations.static_crop import crop_around
+from blocks.transformations.windows import numpy_window
 from execution_engine.block_api import (
     Batch,
     BlockResult,
@@ -79,6 +80,7 @@ class AbsoluteStaticCropManifest(WorkflowBlockManifest):
 
 class AbsoluteStaticCropBlockV1(WorkflowBlock):
     returns_futures = False
+    window = staticmethod(numpy_window)
 
     @classmethod
     def get_manifest(cls) -> type[WorkflowBlockManifest]:
@@ -94,6 +96,10 @@ class AbsoluteStaticCropBlockV1(WorkflowBlock):
     ) -> BlockResult:
         """`crops`: one crop an image, None where the rectangle lies outside."""
         return [
-            {"crops": crop_around(image, x_center, y_center, width, height, "absolute_static_crop")}
+            {
+                "crops": crop_around(
+                    image, x_center, y_center, width, height, "absolute_static_crop", self.window
+                )
+            }
             for image in images
         ]

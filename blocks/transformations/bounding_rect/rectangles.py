@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from blocks.kinds.detections import keys
 from blocks.kinds.detections.columns import with_columns
 from blocks.kinds.detections.masks import instance_masks, mask_fields
+from execution_engine.errors import InvalidFieldValueError
 from inference_models.masks import InstanceMasks, largest_polygons, masks_from_polygons
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def with_rectangles(detections: sv.Detections) -> sv.Detections:
     masks = instance_masks(detections)
     if masks is None:
         if len(detections):
-            raise ValueError(
+            raise InvalidFieldValueError(
                 "a bounding rectangle is that of a mask, and the detections carry neither `mask` "
                 f"nor `{keys.RLE_MASK}`"
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from blocks.kinds.detections import keys
 from blocks.kinds.detections.columns import with_columns
 from blocks.kinds.detections.lineage import detection_ids
+from execution_engine.errors import InvalidFieldValueError
 
 if TYPE_CHECKING:
     import supervision as sv
@@ -38,8 +40,7 @@ def enlarged(
     count = len(detections)
     if count == 0:
         return detections
-    if keys.DETECTION_ID not in detections.data:
-        raise ValueError(f"the detections must carry `{keys.DETECTION_ID}` to become parents")
+    require_ids(detections.data)
     boxes = np.asarray(detections.xyxy, dtype=np.float64)
     sizes = boxes[:, 2:] - boxes[:, :2]
     offsets = np.array([offset_width, offset_height])
@@ -48,21 +49,31 @@ def enlarged(
     elif units == "Percent (%)":
         half = np.trunc(sizes * offsets / 200)
     else:
-        raise ValueError(f'`units` must be "Percent (%)" or "Pixels", got {units!r:.60}')
+        raise InvalidFieldValueError(
+            f'`units` must be "Percent (%)" or "Pixels", got {units!r:.60}'
+        )
     half = np.maximum(half, -sizes / 2)
     corners = np.concatenate([boxes[:, :2] - half, boxes[:, 2:] + half], axis=1)
     columns: dict[str, Any] = {
-        "xyxy": _clipped(corners, detections).astype(np.float32),
+        "xyxy": np.clip(corners, 0, box_limits(detections.data)).astype(np.float32),
         keys.PARENT_ID: np.asarray(detections.data[keys.DETECTION_ID]).copy(),
         keys.DETECTION_ID: detection_ids(count),
     }
     return with_columns(detections, columns)
 
 
-def _clipped(corners: np.ndarray, detections: sv.Detections) -> np.ndarray:
-    limits: Any = None
-    if keys.IMAGE_DIMENSIONS in detections.data:
-        column = detections.data[keys.IMAGE_DIMENSIONS]
-        heights_widths = np.asarray(list(column), dtype=np.float64).reshape(-1, 2)
-        limits = heights_widths[:, [1, 0, 1, 0]]
-    return np.clip(corners, 0, limits)
+def require_ids(data: Mapping[str, Any]) -> None:
+    """Raises `ValueError` when detections have no ids to become parents by."""
+    if keys.DETECTION_ID not in data:
+        raise InvalidFieldValueError(
+            f"the detections must carry `{keys.DETECTION_ID}` to become parents"
+        )
+
+
+def box_limits(data: Mapping[str, Any]) -> np.ndarray | None:
+    """(n, 4) largest x, y, x, y of boxes by the sizes of their images, px; None when not known."""
+    if keys.IMAGE_DIMENSIONS not in data:
+        return None
+    column = data[keys.IMAGE_DIMENSIONS]
+    heights_widths = np.asarray(list(column), dtype=np.float64).reshape(-1, 2)
+    return heights_widths[:, [1, 0, 1, 0]]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import AliasChoices, ConfigDict, Field
 
@@ -77,6 +78,7 @@ class DetectionOffsetManifest(WorkflowBlockManifest):
 
 class DetectionOffsetBlockV1(WorkflowBlock):
     returns_futures = False
+    enlarged: ClassVar[Callable[..., Any]] = staticmethod(enlarged)
 
     @classmethod
     def get_manifest(cls) -> type[WorkflowBlockManifest]:
@@ -91,6 +93,6 @@ class DetectionOffsetBlockV1(WorkflowBlock):
     ) -> BlockResult:
         """`predictions`: the detections with larger boxes and fresh ids."""
         return [
-            {"predictions": enlarged(detections, offset_width, offset_height, units)}
+            {"predictions": self.enlarged(detections, offset_width, offset_height, units)}
             for detections in predictions
         ]

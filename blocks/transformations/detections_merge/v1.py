@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from pydantic import ConfigDict, Field
@@ -71,7 +71,11 @@ class DetectionsMergeBlockV1(WorkflowBlock):
 
     def run(self, predictions: sv.Detections, class_name: str) -> BlockResult:
         """`predictions`: one detection around all, or none."""
-        return {"predictions": merged(predictions, class_name)}
+        return {"predictions": self.merged(predictions, class_name)}
+
+    def merged(self, predictions: sv.Detections, class_name: str) -> Any:
+        """One detection around all, or none."""
+        return merged(predictions, class_name)
 
 
 def merged(detections: sv.Detections, class_name: str) -> sv.Detections:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from numbers import Real
 
 from blocks.visualizations.colour_text import parse_colour
+from execution_engine.errors import InvalidFieldValueError
 
 _TUPLE = re.compile(r"\(?\s*(\d{1,3})\s*,\s*(\d{1,3})\s*,\s*(\d{1,3})\s*\)?")
 
@@ -33,7 +34,7 @@ def background_bgr(colour: str | Sequence[float]) -> tuple[int, int, int]:
         isinstance(channel, Real) and 0 <= channel <= 255 for channel in channels
     )
     if not fits:
-        raise ValueError(
+        raise InvalidFieldValueError(
             f"`background_color` must be red, green and blue from 0 to 255, got {colour!r:.60}"
         )
     red, green, blue = (int(channel) for channel in channels)

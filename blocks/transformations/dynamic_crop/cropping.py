@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,9 @@ from blocks.kinds.detections.lineage import lineage_of, repeated
 from blocks.kinds.detections.masks import instance_masks
 from blocks.kinds.detections.moving import moved_into
 from blocks.transformations.dynamic_crop.mask_windows import MaskWindows
+from blocks.transformations.windows import Window, numpy_window
 from execution_engine.block_api import WorkflowImageData
+from execution_engine.errors import InvalidFieldValueError
 
 if TYPE_CHECKING:
     import supervision as sv
@@ -22,8 +25,24 @@ Bgr = tuple[int, int, int]
 Crop = tuple[WorkflowImageData, "sv.Detections"]
 
 
+class Pixels(NamedTuple):
+    """How the pixels of crops are got at in one representation.
+
+    Attributes:
+        window: gives the pixels of a rectangle.
+        cover: (pixels, (h, w) bool where, opacity, colour) to new pixels under a colour.
+    """
+
+    window: Window
+    cover: Callable[[Any, NDArray[np.bool_], float, Bgr], Any]
+
+
 def cut_out(
-    image: WorkflowImageData, detections: sv.Detections, mask_opacity: float, background: Bgr
+    image: WorkflowImageData,
+    detections: sv.Detections,
+    mask_opacity: float,
+    background: Bgr,
+    pixels_of: Pixels | None = None,
 ) -> list[Crop | None]:
     """A crop and the detection in px of the crop for each detection, None where nothing is left.
 
@@ -37,6 +56,7 @@ def cut_out(
         mask_opacity: 0 to 1, how much of the background colour covers what is outside a mask; no
             effect without masks.
         background: blue, green, red, 0 to 255.
+        pixels_of: how the pixels are got at; as arrays when None.
 
     Raises:
         ValueError: the detections have no ids, or their masks do not cover the image.
@@ -44,29 +64,32 @@ def cut_out(
     if len(detections) == 0:
         return []
     if keys.DETECTION_ID not in detections.data:
-        raise ValueError(f"the detections must carry `{keys.DETECTION_ID}`, the ids of the crops")
+        raise InvalidFieldValueError(
+            f"the detections must carry `{keys.DETECTION_ID}`, the ids of the crops"
+        )
     windows = _windows(detections, image.size)
     masks = instance_masks(detections, image.size)
     if masks is not None and masks.mask_size != image.size:
-        raise ValueError(
+        raise InvalidFieldValueError(
             f"the masks lie in an image of (height, width) {masks.mask_size}, but the image to cut "
             f"has {image.size}"
         )
     cut = None if masks is None else MaskWindows(masks, windows)
     moved = _moved(image, detections, windows)
+    window, cover = pixels_of or Pixels(numpy_window, on_background)
     with_rle = keys.RLE_MASK in detections.data
     crops: list[Crop | None] = []
     for row, (left, top, right, bottom) in enumerate(windows.tolist()):
         if right <= left or bottom <= top:
             crops.append(None)
             continue
-        pixels = image.numpy_image[top:bottom, left:right]
+        pixels = window(image, (top, bottom), (left, right))
         fields: dict[str, Any] = {}
         if cut is not None:
             fields["mask"], columns = cut.fields(row, with_rle)
             fields.update(columns)
             if mask_opacity > 0:
-                pixels = _on_background(pixels, cut.outside(row), mask_opacity, background)
+                pixels = cover(pixels, cut.outside(row), mask_opacity, background)
         crop = WorkflowImageData.create_crop(
             origin_image_data=image,
             crop_identifier=str(detections.data[keys.DETECTION_ID][row]),
@@ -141,14 +164,18 @@ def _one_row(detections: sv.Detections, row: int, fields: dict[str, Any]) -> sv.
     )
 
 
-def _on_background(
+def brightness(colour: Bgr) -> float:
+    """What one channel takes of a colour (ITU-R BT.601)."""
+    blue, green, red = colour
+    return 0.114 * blue + 0.587 * green + 0.299 * red
+
+
+def on_background(
     pixels: NDArray[np.uint8], outside: NDArray[np.bool_], opacity: float, colour: Bgr
 ) -> NDArray[np.uint8]:
     """The pixels with the colour over all that is outside a mask."""
-    blue, green, red = colour
-    # One channel takes the brightness of the colour (ITU-R BT.601).
     coloured = pixels.ndim == 3 and pixels.shape[2] == 3
-    shade: Any = colour if coloured else 0.114 * blue + 0.587 * green + 0.299 * red
+    shade: Any = colour if coloured else brightness(colour)
     covered = pixels[outside] * (1 - opacity) + np.asarray(shade) * opacity
     result = pixels.copy()
     result[outside] = np.clip(np.round(covered), 0, 255).astype(np.uint8)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AliasChoices, ConfigDict, Field
 
 from blocks.kinds.detections.same_image import require_made_on
 from blocks.kinds.prediction_kinds import DETECTIONS_KINDS
 from blocks.transformations.dynamic_crop.background import background_bgr
-from blocks.transformations.dynamic_crop.cropping import cut_out
+from blocks.transformations.dynamic_crop.cropping import Bgr, cut_out
 from execution_engine.block_api import (
     Batch,
     BlockResult,
@@ -20,6 +20,7 @@ from execution_engine.block_api import (
     WorkflowBlockManifest,
     WorkflowImageData,
 )
+from execution_engine.errors import InvalidFieldValueError
 from execution_engine.kinds.catalogue import (
     FLOAT_ZERO_TO_ONE_KIND,
     IMAGE_KIND,
@@ -106,6 +107,20 @@ class DynamicCropBlockV1(WorkflowBlock):
     def get_manifest(cls) -> type[WorkflowBlockManifest]:
         return DynamicCropManifest
 
+    def rows(self, detections: sv.Detections) -> sv.Detections:
+        """The detections as `sv.Detections`."""
+        return detections
+
+    def cut(
+        self,
+        image: WorkflowImageData,
+        detections: sv.Detections,
+        mask_opacity: float,
+        background: Bgr,
+    ) -> Sequence[tuple[WorkflowImageData, Any] | None]:
+        """A crop and the detection in it for each row, as `cut_out` gives them."""
+        return cut_out(image, detections, mask_opacity, background)
+
     def run(
         self,
         images: Batch[WorkflowImageData],
@@ -116,11 +131,14 @@ class DynamicCropBlockV1(WorkflowBlock):
         """`crops`: one image a detection; `predictions`: the detection in px of its crop; both
         None where a box has no pixel in the image."""
         if not 0 <= mask_opacity <= 1:
-            raise ValueError(f"`mask_opacity` must lie in 0 to 1, got {mask_opacity!r:.60}")
+            raise InvalidFieldValueError(
+                f"`mask_opacity` must lie in 0 to 1, got {mask_opacity!r:.60}"
+            )
         background = background_bgr(background_color)
         ids = [image.parent_metadata.parent_id for image in images]
         results = []
         for image, detections in zip(images, predictions, strict=True):
+            detections = self.rows(detections)
             require_made_on(detections, image, ids)
             results.append(
                 [
@@ -128,7 +146,7 @@ class DynamicCropBlockV1(WorkflowBlock):
                         "crops": None if found is None else found[0],
                         "predictions": None if found is None else found[1],
                     }
-                    for found in cut_out(image, detections, mask_opacity, background)
+                    for found in self.cut(image, detections, mask_opacity, background)
                 ]
             )
         return results

@@ -15,6 +15,7 @@ from execution_engine.block_api import (
     WorkflowBlock,
     WorkflowBlockManifest,
 )
+from execution_engine.errors import InvalidFieldValueError
 from execution_engine.kinds.catalogue import (
     BOOLEAN_KIND,
     FLOAT_KIND,
@@ -120,16 +121,18 @@ class DynamicZoneBlockV1(WorkflowBlock):
         """`zones`: a polygon a mask, lists of [x, y] px; `predictions`: the detections with zones
         for masks; `simplification_converged`: whether every zone has its corners by itself."""
         if not 3 <= required_number_of_vertices <= MOST_VERTICES:
-            raise ValueError(
+            raise InvalidFieldValueError(
                 f"`required_number_of_vertices` must lie in 3 to {MOST_VERTICES}, got "
                 f"{required_number_of_vertices!r}"
             )
         if not 0 < scale_ratio <= LARGEST_SCALE:
-            raise ValueError(
+            raise InvalidFieldValueError(
                 f"`scale_ratio` must be positive and at most {LARGEST_SCALE}, got {scale_ratio!r}"
             )
         if not 0 <= midpoint_fraction <= 1:
-            raise ValueError(f"`midpoint_fraction` must lie in 0 to 1, got {midpoint_fraction!r}")
+            raise InvalidFieldValueError(
+                f"`midpoint_fraction` must lie in 0 to 1, got {midpoint_fraction!r}"
+            )
         results = []
         for detections in predictions:
             found = zones_around(

@@ -15,6 +15,7 @@ from blocks.transformations.dynamic_zone.polygons import (
     scaled,
     simplified,
 )
+from execution_engine.errors import InvalidFieldValueError
 from inference_models.masks import largest_polygons, masks_from_polygons
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def zones_around(
     masks = instance_masks(detections)
     if masks is None:
         if len(detections):
-            raise ValueError(
+            raise InvalidFieldValueError(
                 "zones are made of masks, and the detections carry neither `mask` nor "
                 f"`{keys.RLE_MASK}`"
             )

@@ -13,6 +13,7 @@ from uuid import uuid4
 
 from pydantic import AliasChoices, Field, PositiveInt
 
+from blocks.transformations.windows import Interval, Window, numpy_window
 from execution_engine.block_api import (
     BlockResult,
     OutputDefinition,
@@ -21,10 +22,11 @@ from execution_engine.block_api import (
     WorkflowBlockManifest,
     WorkflowImageData,
 )
+from execution_engine.errors import InvalidFieldValueError
 from execution_engine.kinds.catalogue import FLOAT_ZERO_TO_ONE_KIND, IMAGE_KIND, INTEGER_KIND
 
+MOST_SLICES = 20_000
 OverlapRatio = Annotated[float, Field(ge=0.0, lt=1.0)]
-Interval = tuple[int, int]
 
 
 def stride(slice_length: int, overlap_ratio: float) -> int:
@@ -34,9 +36,9 @@ def stride(slice_length: int, overlap_ratio: float) -> int:
         ValueError: the tile is not at least 1 px long, or the overlap leaves no way to advance.
     """
     if slice_length < 1:
-        raise ValueError(f"a slice must be at least 1 px long, got {slice_length}")
+        raise InvalidFieldValueError(f"a slice must be at least 1 px long, got {slice_length}")
     if not 0.0 <= overlap_ratio < 1.0:
-        raise ValueError(
+        raise InvalidFieldValueError(
             f"an overlap ratio must be at least 0 and less than 1, got {overlap_ratio}"
         )
     return slice_length - int(slice_length * overlap_ratio)
@@ -145,6 +147,7 @@ class ImageSlicer(WorkflowBlock):
     """Cuts an image into overlapping slices, row by row."""
 
     returns_futures = False
+    window = staticmethod(numpy_window)
 
     @staticmethod
     @abstractmethod
@@ -163,20 +166,29 @@ class ImageSlicer(WorkflowBlock):
         height, width = image.size
         rows = self.intervals(height, slice_height, overlap_ratio_height)
         columns = self.intervals(width, slice_width, overlap_ratio_width)
-        return [{"slices": piece} for piece in cut(image, rows, columns)]
+        if len(rows) * len(columns) > MOST_SLICES:
+            raise InvalidFieldValueError(
+                f"Slices of {slice_width} x {slice_height} px that overlap by "
+                f"{overlap_ratio_width:g} and {overlap_ratio_height:g} cut an image of {width} x "
+                f"{height} px into {len(rows) * len(columns)} slices; at most {MOST_SLICES} are "
+                "made."
+            )
+        return [{"slices": piece} for piece in cut(image, rows, columns, self.window)]
 
 
 def cut(
-    image: WorkflowImageData, rows: list[Interval], columns: list[Interval]
+    image: WorkflowImageData,
+    rows: list[Interval],
+    columns: list[Interval],
+    window: Window = numpy_window,
 ) -> Iterator[WorkflowImageData]:
     """The parts of an image where rows and columns cross, as views of its pixels."""
-    pixels = image.numpy_image
     for top, bottom in rows:
         for left, right in columns:
             yield WorkflowImageData.create_crop(
                 origin_image_data=image,
                 crop_identifier=f"image_slicer.{uuid4()}",
-                cropped_image=pixels[top:bottom, left:right],
+                cropped_image=window(image, (top, bottom), (left, right)),
                 offset_x=left,
                 offset_y=top,
             )

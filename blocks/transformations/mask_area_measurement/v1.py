@@ -17,6 +17,7 @@ from execution_engine.block_api import (
     WorkflowBlock,
     WorkflowBlockManifest,
 )
+from execution_engine.errors import InvalidFieldValueError
 from execution_engine.kinds.catalogue import (
     FLOAT_KIND,
     INSTANCE_SEGMENTATION_PREDICTION_KIND,
@@ -90,7 +91,7 @@ class MaskAreaMeasurementBlockV1(WorkflowBlock):
     def run(self, predictions: sv.Detections, pixels_per_unit: float) -> BlockResult:
         """`predictions`: the detections with the columns `area_px` and `area_converted`."""
         if not 0 < pixels_per_unit <= LARGEST_UNIT_PX:
-            raise ValueError(
+            raise InvalidFieldValueError(
                 f"`pixels_per_unit` must be positive and at most {LARGEST_UNIT_PX:g}, got "
                 f"{pixels_per_unit!r:.60}"
             )

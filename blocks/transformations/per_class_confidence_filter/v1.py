@@ -20,6 +20,7 @@ from execution_engine.block_api import (
     WorkflowBlock,
     WorkflowBlockManifest,
 )
+from execution_engine.errors import InvalidFieldValueError
 from execution_engine.kinds.catalogue import DICTIONARY_KIND, FLOAT_ZERO_TO_ONE_KIND
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class PerClassConfidenceFilterBlockV1(WorkflowBlock):
         """`predictions`: the detections that reach the threshold of their class."""
         for name, threshold in class_thresholds.items():
             if not isinstance(threshold, Real) or isinstance(threshold, bool):
-                raise ValueError(
+                raise InvalidFieldValueError(
                     f"`class_thresholds` must hold numbers, got {threshold!r:.60} for {name!r}"
                 )
         return [
@@ -119,7 +120,7 @@ def sure_enough(
     names = detections.data.get(keys.CLASS_NAME)
     if detections.confidence is None or names is None:
         missing = keys.CLASS_NAME if names is None else "confidence"
-        raise ValueError(f"the detections must carry `{missing}` to be filtered by it")
+        raise InvalidFieldValueError(f"the detections must carry `{missing}` to be filtered by it")
     least = np.array(
         [thresholds.get(str(name), default) for name in names], dtype=detections.confidence.dtype
     )

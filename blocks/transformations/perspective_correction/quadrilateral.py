@@ -14,6 +14,8 @@ from typing import Any
 import cv2
 import numpy as np
 
+from execution_engine.errors import InvalidFieldValueError
+
 # Side i of an ordered quadrilateral runs from vertex i to the next one.
 LEFT, TOP, RIGHT, BOTTOM = range(4)
 
@@ -46,7 +48,7 @@ def largest_quadrilateral(value: Any, where: str) -> np.ndarray | None:
         ValueError: there are polygons, but none of four vertices.
     """
     if not isinstance(value, (list, tuple, np.ndarray)):
-        raise ValueError(f"{where} must hold polygons, got {type(value).__name__}.")
+        raise InvalidFieldValueError(f"{where} must hold polygons, got {type(value).__name__}.")
     if len(value) == 0:
         return None
     polygons = [value] if is_polygon(value) else list(value)
@@ -56,7 +58,7 @@ def largest_quadrilateral(value: Any, where: str) -> np.ndarray | None:
         if is_polygon(polygon) and len(polygon) == 4
     ]
     if not quadrilaterals:
-        raise ValueError(
+        raise InvalidFieldValueError(
             f"{where} must hold a polygon of four points (x, y), got {_summary(polygons)}."
         )
     return max(quadrilaterals, key=lambda vertices: cv2.contourArea(vertices.astype(np.float32)))
@@ -159,7 +161,7 @@ def _require_convex(ordered: np.ndarray, where: str) -> None:
     following = np.roll(along, -1, axis=0)
     turns = along[:, 0] * following[:, 1] - along[:, 1] * following[:, 0]
     if not np.isfinite(ordered).all() or (turns <= 1e-9).any():
-        raise ValueError(
+        raise InvalidFieldValueError(
             f"{where} must be convex with no three vertices on one line, got {ordered.tolist()}."
         )
 

@@ -25,6 +25,7 @@ from execution_engine.block_api import (
     WorkflowBlockManifest,
     WorkflowImageData,
 )
+from execution_engine.errors import InvalidFieldValueError
 from execution_engine.kinds.catalogue import (
     BOOLEAN_KIND,
     IMAGE_KIND,
@@ -223,7 +224,7 @@ def _anchor_points(detections: sv.Detections | None, anchor: str) -> np.ndarray:
 
     known = sv.Position.list()
     if anchor != WHOLE_BOX and anchor not in known:
-        raise ValueError(
+        raise InvalidFieldValueError(
             f"Field `{ANCHOR_FIELD}` must be empty, {WHOLE_BOX} or one of {', '.join(known)}, got "
             f"{anchor!r}."
         )
@@ -244,11 +245,13 @@ def _polygons_by_image(value: Batch[Any] | list[Any], count: int) -> Sequence[An
     else:
         entries = list(value)
     if not entries and count:
-        raise ValueError(f"Field `{POLYGONS_FIELD}` must hold at least one polygon, got none.")
+        raise InvalidFieldValueError(
+            f"Field `{POLYGONS_FIELD}` must hold at least one polygon, got none."
+        )
     if len(entries) == 1:
         return entries * count
     if len(entries) != count:
-        raise ValueError(
+        raise InvalidFieldValueError(
             f"Field `{POLYGONS_FIELD}` must hold one entry for all images or one for each of the "
             f"{count}, got {len(entries)}."
         )

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AliasChoices, ConfigDict, Field
 
 from blocks.transformations.static_crop import crop_around
+from blocks.transformations.windows import numpy_window
 from execution_engine.block_api import (
     Batch,
     BlockResult,
@@ -16,6 +17,7 @@ from execution_engine.block_api import (
     WorkflowBlockManifest,
     WorkflowImageData,
 )
+from execution_engine.errors import InvalidFieldValueError
 from execution_engine.kinds.catalogue import FLOAT_ZERO_TO_ONE_KIND, IMAGE_KIND
 
 Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
@@ -82,6 +84,7 @@ class RelativeStaticCropManifest(WorkflowBlockManifest):
 
 class RelativeStaticCropBlockV1(WorkflowBlock):
     returns_futures = False
+    window = staticmethod(numpy_window)
 
     @classmethod
     def get_manifest(cls) -> type[WorkflowBlockManifest]:
@@ -99,12 +102,16 @@ class RelativeStaticCropBlockV1(WorkflowBlock):
         fractions = {"x_center": x_center, "y_center": y_center, "width": width, "height": height}
         for name, value in fractions.items():
             if not 0.0 <= value <= 1.0:
-                raise ValueError(f"{name} must be a fraction from 0 to 1, got {value}")
+                raise InvalidFieldValueError(f"{name} must be a fraction from 0 to 1, got {value}")
         return [{"crops": self._crop(image, x_center, y_center, width, height)} for image in images]
 
-    @staticmethod
     def _crop(
-        image: WorkflowImageData, x_center: float, y_center: float, width: float, height: float
+        self,
+        image: WorkflowImageData,
+        x_center: float,
+        y_center: float,
+        width: float,
+        height: float,
     ) -> WorkflowImageData | None:
         image_height, image_width = image.size
         crop_width, crop_height = round(image_width * width), round(image_height * height)
@@ -117,4 +124,5 @@ class RelativeStaticCropBlockV1(WorkflowBlock):
             crop_width,
             crop_height,
             "relative_static_crop",
+            self.window,
         )

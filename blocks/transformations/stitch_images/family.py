@@ -13,6 +13,7 @@ import numpy as np
 from blocks.classical_cv.channels import to_bgr
 from blocks.classical_cv.sift.family import detect_features
 from blocks.parameters import number, whole_number
+from execution_engine.errors import InvalidFieldValueError
 
 DEFAULT_REPROJECTION_ERROR = 3.0
 DEFAULT_MATCHES_A_FEATURE = 2
@@ -59,7 +60,7 @@ def stitch(
         else max_allowed_reprojection_error,
     )
     if error <= 0:
-        raise ValueError(
+        raise InvalidFieldValueError(
             f"Field `max_allowed_reprojection_error` must be a number above 0, got {error!r}."
         )
     candidates = whole_number(

@@ -19,6 +19,7 @@ from execution_engine.block_api import (
     WorkflowBlockManifest,
     WorkflowImageData,
 )
+from execution_engine.errors import InvalidFieldValueError
 from execution_engine.kinds.catalogue import NUMPY_ARRAY_KIND, STRING_KIND
 
 ColourMap = Literal["ROBOFLOW", "JET", "TURBO", "INFERNO", "VIRIDIS", "HOT"]
@@ -94,7 +95,7 @@ class AnomalyHeatmapVisualizationBlockV1(VisualizationBlock):
         colours, shares = self._prepared.get(colour_scale, color_map)
         threshold = number("anomaly_threshold", anomaly_threshold)
         if not 0 < threshold < np.inf:
-            raise ValueError(
+            raise InvalidFieldValueError(
                 f"Field `anomaly_threshold` must be a number above 0, got {anomaly_threshold!r}."
             )
         plane = anomaly_plane(anomaly_map)
@@ -117,14 +118,16 @@ def anomaly_plane(anomaly_map: Any) -> NDArray[np.float32]:
     """
     plane = np.asarray(anomaly_map)
     if plane.dtype.kind not in "biuf":
-        raise ValueError(f"Field `anomaly_map` must hold numbers, got {plane.dtype}.")
+        raise InvalidFieldValueError(f"Field `anomaly_map` must hold numbers, got {plane.dtype}.")
     shape = plane.shape
     while plane.ndim > 2 and 1 in (plane.shape[0], plane.shape[-1]):
         plane = plane[0] if plane.shape[0] == 1 else plane[..., 0]
     if plane.ndim != 2 or plane.size == 0:
-        raise ValueError(f"Field `anomaly_map` must have the shape (h, w), got {shape}.")
+        raise InvalidFieldValueError(
+            f"Field `anomaly_map` must have the shape (h, w), got {shape}."
+        )
     if not np.isfinite(plane).all():
-        raise ValueError("Field `anomaly_map` holds values that are not finite.")
+        raise InvalidFieldValueError("Field `anomaly_map` holds values that are not finite.")
     return np.ascontiguousarray(plane, np.float32)
 
 

@@ -29,6 +29,7 @@ from execution_engine.block_api import (
     WorkflowImageData,
     WorkflowParameterSelector,
 )
+from execution_engine.errors import InvalidFieldValueError
 from execution_engine.kinds.catalogue import (
     CLASSIFICATION_PREDICTION_KIND,
     FLOAT_KIND,
@@ -185,7 +186,7 @@ def read_labels(predictions: Any) -> list[Label]:
         ValueError: the value is no result of a classifier.
     """
     if not isinstance(predictions, Mapping) or "predictions" not in predictions:
-        raise ValueError(
+        raise InvalidFieldValueError(
             "Field `predictions` must be the result of a classifier, got "
             f"{type(predictions).__name__}."
         )
@@ -200,13 +201,13 @@ def read_labels(predictions: Any) -> list[Label]:
 
 def _label(name: str, score: Any) -> Label:
     if not isinstance(score, Mapping) or "confidence" not in score:
-        raise ValueError(f"Field `predictions` gives the class {name!r} no confidence.")
+        raise InvalidFieldValueError(f"Field `predictions` gives the class {name!r} no confidence.")
     return Label(str(name), float(score["confidence"]), int(score.get("class_id", -1)))
 
 
 def _colours_of(labels: list[Label], colours: RowColours) -> list[Bgr]:
     if colours.axis == "TRACK":
-        raise ValueError(
+        raise InvalidFieldValueError(
             "color_axis TRACK colours by tracker id, which classes of images have not; use CLASS "
             "or INDEX"
         )

@@ -26,6 +26,7 @@ from blocks.visualizations.visualization_block import (
     drawn,
 )
 from execution_engine.block_api import BlockResult, WorkflowBlockManifest, WorkflowImageData
+from execution_engine.errors import InvalidFieldValueError
 
 if TYPE_CHECKING:
     import supervision as sv
@@ -117,7 +118,7 @@ def _annotator(
 def _check_size(boxes: list[tuple[int, ...]], scale: float) -> None:
     area = max((x1 - x0) * (y1 - y0) for x0, y0, x1, y1 in boxes)
     if area * scale * scale > MOST_PIXELS:
-        raise ValueError(
+        raise InvalidFieldValueError(
             f"Field `scale_factor`: {scale} times larger, a box of {area} px would have more than "
             f"{MOST_PIXELS} px."
         )

@@ -21,6 +21,7 @@ from execution_engine.block_api import (
     WorkflowBlockManifest,
     WorkflowImageData,
 )
+from execution_engine.errors import InvalidFieldValueError
 from execution_engine.kinds.catalogue import IMAGE_KIND, INTEGER_KIND, LIST_OF_VALUES_KIND
 
 
@@ -106,7 +107,7 @@ def draw_grid(images: list[np.ndarray | None], width: int, height: int) -> np.nd
     side = max(1, ceil(sqrt(len(images))))
     cell_width, cell_height = width // side, height // side
     if cell_width < 1 or cell_height < 1:
-        raise ValueError(
+        raise InvalidFieldValueError(
             f"a grid of {side} x {side} images needs a canvas of at least {side} x {side} px, "
             f"got {width} x {height}"
         )
@@ -143,4 +144,6 @@ def _flatten(images: Iterable[Any]) -> Iterator[WorkflowImageData | None]:
         elif image is None or isinstance(image, WorkflowImageData):
             yield image
         else:
-            raise ValueError(f"grid_visualization takes images, got {type(image).__name__}")
+            raise InvalidFieldValueError(
+                f"grid_visualization takes images, got {type(image).__name__}"
+            )

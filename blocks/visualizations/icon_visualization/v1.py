@@ -32,6 +32,7 @@ from execution_engine.block_api import (
     WorkflowBlockManifest,
     WorkflowImageData,
 )
+from execution_engine.errors import InvalidFieldValueError
 from execution_engine.kinds.catalogue import IMAGE_KIND, INTEGER_KIND, STRING_KIND
 
 if TYPE_CHECKING:
@@ -172,7 +173,9 @@ def _corners_on(
     pixels: np.ndarray,
 ) -> list[tuple[int, int]]:
     if predictions is None:
-        raise ValueError("Field `predictions` must be given when the icon is put on detections.")
+        raise InvalidFieldValueError(
+            "Field `predictions` must be given when the icon is put on detections."
+        )
     anchor = position_of("position", position)  # type: ignore[arg-type]
     detections = anchored(predictions, pixels.shape[:2], position or "")
     if len(detections) == 0:
@@ -198,7 +201,9 @@ def fit_icon(
         ValueError: the icon has no pixels.
     """
     if icon.size == 0:
-        raise ValueError(f"Field `icon` must be an image with pixels, got shape {icon.shape}.")
+        raise InvalidFieldValueError(
+            f"Field `icon` must be an image with pixels, got shape {icon.shape}."
+        )
     width, height = box_wh
     scale = min(width / icon.shape[1], height / icon.shape[0])
     size_wh = (

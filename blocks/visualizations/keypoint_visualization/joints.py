@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from blocks.kinds.detections import keys
 from blocks.visualizations.drawable import FARTHEST
+from execution_engine.errors import InvalidFieldValueError
 
 if TYPE_CHECKING:
     import supervision as sv
@@ -66,7 +67,7 @@ def joints_by_class(detections: sv.Detections, at_least: int = 0) -> Iterator[Jo
         for key in (keys.KEYPOINTS_CLASS_ID, keys.KEYPOINTS_CLASS_NAME, keys.KEYPOINTS_XY)
     ]
     if any(column is None for column in columns):
-        raise ValueError(
+        raise InvalidFieldValueError(
             "Field `predictions` must have keypoints (columns keypoints_xy, keypoints_class_id and "
             f"keypoints_class_name), got the columns {sorted(detections.data)}."
         )
@@ -94,7 +95,7 @@ def _joints(instances: list[Slots], at_least: int) -> Joints:
             names.setdefault(joint, name)
     count = max(at_least, 1 + max(names, default=-1))
     if count > MOST_JOINTS:
-        raise ValueError(
+        raise InvalidFieldValueError(
             f"Field `predictions`: keypoint class ids must lie below {MOST_JOINTS}, "
             f"got {count - 1}."
         )

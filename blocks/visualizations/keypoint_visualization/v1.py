@@ -42,6 +42,7 @@ from execution_engine.block_api import (
     WorkflowBlockManifest,
     WorkflowImageData,
 )
+from execution_engine.errors import InvalidFieldValueError
 from execution_engine.kinds.catalogue import (
     KEYPOINT_DETECTION_PREDICTION_KIND,
     LIST_OF_VALUES_KIND,
@@ -192,7 +193,9 @@ def read_edges(edges: Any) -> Edges | None:
     if edges is None or (isinstance(edges, Sequence) and len(edges) == 0):
         return None
     if isinstance(edges, str) or not isinstance(edges, Sequence):
-        raise ValueError(f"Field `edges` must be a list of pairs of keypoints, got {edges!r}.")
+        raise InvalidFieldValueError(
+            f"Field `edges` must be a list of pairs of keypoints, got {edges!r}."
+        )
     return tuple(_pair(index, edge) for index, edge in enumerate(edges))
 
 
@@ -203,7 +206,7 @@ def _pair(index: int, edge: Any) -> tuple[int, int]:
         and all(isinstance(joint, Integral) and 1 <= int(joint) <= MOST_JOINTS for joint in edge)
     )
     if not fits:
-        raise ValueError(
+        raise InvalidFieldValueError(
             f"Field `edges[{index}]` must be two keypoints, counted from 1 up to {MOST_JOINTS}, "
             f"got {edge!r}."
         )

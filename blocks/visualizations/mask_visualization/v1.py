@@ -73,7 +73,7 @@ class MaskVisualizationBlockV1(VisualizationBlock):
         colours = self.colours(color_palette, palette_size, custom_colors, color_axis)
         share = fraction("opacity", opacity)
         pixels = colour_copy(image.numpy_image)
-        detections = drawable(predictions, pixels.shape[:2], masks=True)
+        detections = drawable(self.rows(predictions), pixels.shape[:2], masks=True)
         if len(detections) and detections.mask is not None:
             indices = colours.indices(detections)
             paint_masks(pixels, detections.mask, indices, colours.with_grey, share)  # type: ignore[arg-type]

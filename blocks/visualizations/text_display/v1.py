@@ -30,6 +30,7 @@ from execution_engine.block_api import (
     WorkflowBlockManifest,
     WorkflowImageData,
 )
+from execution_engine.errors import InvalidFieldValueError
 from execution_engine.kinds.catalogue import (
     BOOLEAN_KIND,
     FLOAT_KIND,
@@ -294,4 +295,6 @@ class TextDisplayBlockV1(WorkflowBlock):
 
 def _check_choice(name: str, value: str, choices: Any) -> None:
     if value not in get_args(choices):
-        raise ValueError(f"{name} must be one of {', '.join(get_args(choices))}, got {value!r}")
+        raise InvalidFieldValueError(
+            f"{name} must be one of {', '.join(get_args(choices))}, got {value!r}"
+        )

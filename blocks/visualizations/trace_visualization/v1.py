@@ -26,6 +26,7 @@ from blocks.visualizations.visualization_block import (
     drawn,
 )
 from execution_engine.block_api import BlockResult, WorkflowBlockManifest, WorkflowImageData
+from execution_engine.errors import InvalidFieldValueError
 
 if TYPE_CHECKING:
     import supervision as sv
@@ -103,7 +104,7 @@ class TraceVisualizationBlockV1(VisualizationBlock):
         indices: np.ndarray | None = None
         if len(detections):
             if detections.tracker_id is None:
-                raise ValueError(
+                raise InvalidFieldValueError(
                     "Field `predictions` must have tracker ids; put a tracker before this step."
                 )
             indices = colours.indices(detections)

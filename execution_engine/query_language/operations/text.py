@@ -5,6 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from execution_engine.query_language.bounded_search import (
+    SearchTooLongError,
+    compile_expression,
+)
 from execution_engine.query_language.definitions import Operation
 from execution_engine.query_language.site import Parameters, Site, Step
 
@@ -47,17 +51,21 @@ def matches(operation: Operation, site: Site) -> Step:
     """`StringMatches`: whether the regular expression is found anywhere in the text.
 
     Raises:
-        OperationError: the text of the expression is no regular expression.
+        OperationError: the text of the expression is no regular expression, or searching a text
+            for it could take too long.
     """
     regex = operation.parameters["regex"]
     try:
-        search = re.compile(regex).search
+        found_in = compile_expression(regex)
     except re.error as error:
         raise site.failed(f"{regex!r} is no regular expression ({error})", error) from error
 
     def step(value: Any, parameters: Parameters) -> bool:
         if not isinstance(value, str):
             raise site.wrong_input("text", value)
-        return search(value) is not None
+        try:
+            return found_in(value)
+        except SearchTooLongError as error:
+            raise site.failed(f"the search could take too long: {error}", error) from error
 
     return step

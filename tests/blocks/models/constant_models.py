@@ -121,6 +121,9 @@ def segmenter_config(family: str, backend: str, geometry: Geometry) -> dict[str,
     pre_processing = None
     if crop is not None:
         pre_processing = {"static-crop": {"enabled": True, **dict(zip(names, crop, strict=True))}}
+    size = {"height": NETWORK[0], "width": NETWORK[1]}
+    # Images of this family are stretched to the input, from a canvas that has its size here.
+    canvas = {"dataset_version_resize_dimensions": size} if family == "rfdetr" else {}
     return {
         "model_architecture": family.removesuffix("-fused"),
         "backend_type": backend,
@@ -130,7 +133,8 @@ def segmenter_config(family: str, backend: str, geometry: Geometry) -> dict[str,
         "inference_config": {
             "image_pre_processing": pre_processing,
             "network_input": {
-                "training_input_size": {"height": NETWORK[0], "width": NETWORK[1]},
+                "training_input_size": size,
+                **canvas,
                 "resize_mode": geometry.resize_mode,
                 "padding_value": 114,
                 "scaling_factor": 255,

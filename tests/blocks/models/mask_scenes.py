@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from tests.inference_models.colour_segmenters import SEGMENTERS
+
+FAMILIES = (*SEGMENTERS, "native", "native-one-to-many")
 NETWORK = (64, 96)
 GRID = (16, 24)
 CLASSES = ("ant", "bee", "cat", "dog", "elk")
@@ -122,6 +125,8 @@ def raw_outputs(family: str) -> dict[str, np.ndarray]:
         "yolov5": {"a": rows, "b": protos},
         "yolov7": {"a": rows, "b": unsure, "c": unsure, "d": unsure, "e": protos},
         "yolo26": {"a": final, "b": protos},
+        "native": {"a": final, "b": protos},
+        "native-one-to-many": {"a": np.concatenate([BOXES, scores, weights], 1), "b": protos},
         "yolact": {
             "a": np.zeros((5, 4)), "b": np.concatenate([unsure * 0, scores], 1), "c": weights,
             "d": centres / sides, "e": protos.transpose(1, 2, 0),

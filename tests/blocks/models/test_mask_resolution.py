@@ -38,6 +38,7 @@ from tests.blocks.models.mask_scenes import (
     BOXES,
     CLASSES,
     FACTORS,
+    FAMILIES,
     GEOMETRIES,
     NETWORK,
     SCORES,
@@ -45,7 +46,6 @@ from tests.blocks.models.mask_scenes import (
     raw_outputs,
     rule_of,
 )
-from tests.inference_models.colour_segmenters import SEGMENTERS
 
 # Lowest score: how many of the objects are found.
 COUNTS = {0.95: 0, 0.85: 1, 0.4: 5}
@@ -74,7 +74,7 @@ AREAS = {
     },
 }
 
-of_every_family = pytest.mark.parametrize("family", SEGMENTERS)
+of_every_family = pytest.mark.parametrize("family", FAMILIES)
 of_every_geometry = pytest.mark.parametrize("geometry", GEOMETRIES)
 
 
@@ -85,7 +85,7 @@ def manager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModelManager]:
     for backend in BACKENDS:
         if backend in LIBRARY_OF and find_spec(LIBRARY_OF[backend]) is None:
             continue
-        for family in SEGMENTERS:
+        for family in FAMILIES:
             weights = folder / f"{family}.{backend}"
             write_constants(backend, weights, raw_outputs(family), NETWORK)
             for name, geometry in GEOMETRIES.items():
@@ -375,7 +375,7 @@ class TestFaultsSeenElsewhere:
     def test_unknown_parameter(self, manager: ModelManager, geometry: str) -> None:
         """A name that no stage knows is refused, not swallowed."""
         image = np.zeros((8, 8, 3), np.uint8)
-        for family in SEGMENTERS:
+        for family in FAMILIES:
             model_id = f"{family}-{geometry}/{IN_PROCESS}"
             for name in ("mask_resolution_factor", "mask_decode_mode", "tradeoff_factor"):
                 with pytest.raises(InvalidParameterError, match=f'unknown parameter "{name}"'):

@@ -19,6 +19,7 @@ from typing import Any
 from blocks.indexing import find_blocks
 from execution_engine import BlockRegistry, discover_registry
 from execution_engine.block_api.block import WorkflowBlock
+from tests.blocks.released.behaviour import main as write_behaviour
 from tests.blocks.released.cases import NoCaseError
 from tests.blocks.released.records import (
     SECRET,
@@ -85,6 +86,7 @@ def main() -> int:
         added, failures = missing_records(find_blocks(), known, discover_registry({}), parameters)
     for path in write_records({**known, **added}):
         sys.stdout.write(f"wrote {path}\n")
+    write_behaviour([])
     for type_id in added:
         sys.stdout.write(f"recorded {type_id}\n")
     for type_id, reason in failures.items():

@@ -11,7 +11,7 @@ import pytest
 from execution_engine import CancellationToken
 from execution_engine.errors import RunCancelledError, RunDeadlineExceededError
 from execution_engine.executor.limits import RunLimits
-from tests.execution_engine.toy_blocks import batch_input, block, run, step, workflow
+from tests.execution_engine.toy_blocks import batch_input, block, parameter, run, step, workflow
 
 
 def slow(calls: list[Any]) -> Any:
@@ -62,6 +62,24 @@ class TestDeadline:
         with pytest.raises(RunDeadlineExceededError, match="stopped before step 'b'"):
             run(CHAIN, {}, slow(calls), deadline=0.01)
         assert calls == [1]
+
+    @pytest.mark.parametrize("workers", [1, 2])
+    def test_checked_after_the_last_step(self, workers: int) -> None:
+        """A run whose last step takes too long does not count as one that was in time."""
+        calls: list[Any] = []
+        definition = workflow([], [step("t/slow@v1", "only", x=1)], {"o": "$steps.only.out"})
+        with pytest.raises(RunDeadlineExceededError) as caught:
+            run(definition, {}, slow(calls), deadline=0.01, max_concurrent_steps=workers)
+        assert str(caught.value) == (
+            "The run did not finish within its deadline of 0.01 s; the deadline passed during step "
+            "'only', the last one."
+        )
+        assert calls == [1]
+
+    def test_a_run_without_steps_is_in_time(self) -> None:
+        """Where nothing runs, nothing takes too long."""
+        definition = workflow([parameter("p")], [], {"o": "$inputs.p"})
+        assert run(definition, {"p": 1}, deadline=30) == [{"o": 1}]
 
     def test_several_fields(self) -> None:
         """Steps with several batch fields are stopped as well."""

@@ -211,6 +211,81 @@ class TestOverlap:
             assert engine.run({}) == engine.run({}) == [{"o": "c"}]
             assert pool.submit(lambda: 1).result() == 1
 
+    @pytest.mark.parametrize("workers", [1, 3])
+    def test_a_run_on_a_worker_of_its_own_pool_ends(self, workers: int) -> None:
+        """As many runs as the pool has workers, each on one of them: no run waits for a worker that
+        another run holds.
+        """
+        definition = workflow(
+            [],
+            [
+                *(step("t/sleep@v1", f"s{n}", seconds=0, tag=f"s{n}") for n in range(6)),
+                step("t/sleep@v1", "last", seconds=0, tag="last", after="$steps.s3.out"),
+            ],
+            {"o": "$steps.last.out"},
+        )
+        with ThreadPoolExecutor(workers) as pool:
+            engine = ExecutionEngine.init(
+                definition, max_concurrent_steps=4, executor=pool, registry=toy_registry(sleeper())
+            )
+            all_busy = threading.Barrier(workers)
+
+            def run_inside() -> Any:
+                all_busy.wait(60)
+                return engine.run({})
+
+            runs = [pool.submit(run_inside) for _ in range(workers)]
+            assert [one.result(60) for one in runs] == [[{"o": "last"}]] * workers
+
+    def test_a_step_may_run_a_workflow_in_the_same_pool(self) -> None:
+        """A block that runs an engine of its own does not wait for a worker it holds itself."""
+        inner = workflow(
+            [],
+            [step("t/sleep@v1", name, seconds=0, tag=name) for name in "abc"],
+            {"o": "$steps.c.out"},
+        )
+        with ThreadPoolExecutor(2) as pool:
+            inside = ExecutionEngine.init(
+                inner, max_concurrent_steps=3, executor=pool, registry=toy_registry(sleeper())
+            )
+            nested = block("t/nested@v1", lambda tag: {"out": inside.run({})})
+            outer = ExecutionEngine.init(
+                workflow(
+                    [],
+                    [step("t/nested@v1", name, tag=name) for name in "abcd"],
+                    {"o": "$steps.d.out"},
+                ),
+                max_concurrent_steps=4,
+                executor=pool,
+                registry=toy_registry(nested),
+            )
+            assert pool.submit(outer.run, {}).result(60) == [{"o": [{"o": "c"}]}]
+
+    def test_a_busy_pool_is_not_waited_for_after_a_failure(self) -> None:
+        """A step that found no worker before another failed is not run, and the run ends."""
+        log: list[Any] = []
+        held = threading.Event()
+        definition = workflow(
+            [],
+            [
+                step("t/fail@v1", "bad", seconds=0, tag="bad"),
+                step("t/sleep@v1", "queued", seconds=0, tag="queued"),
+            ],
+        )
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(held.wait, 60)
+            engine = ExecutionEngine.init(
+                definition,
+                max_concurrent_steps=2,
+                executor=pool,
+                registry=toy_registry(sleeper(log), failing()),
+            )
+            with pytest.raises(StepExecutionError) as caught:
+                engine.run({})
+            held.set()
+        assert caught.value.block_id == "bad"
+        assert log == []
+
     def test_number_of_workers_is_checked(self) -> None:
         """Fewer than one worker is refused."""
         with pytest.raises(ValueError, match="max_concurrent_steps must be at least 1, got 0"):

@@ -31,7 +31,7 @@ class TestModel:
             (
                 {"backend_type": "onx", "weights": "weights.onnx"},
                 UnknownBackendTypeError,
-                r'no backend "onx"; known: onnx, torch, torch-script \(did you mean "onnx"\?\)',
+                r'no backend "onx"; known: onnx, torch, torch-script, trt \(.* mean "onnx"\?\)',
             ),
             (
                 {"model_architecture": "yolo8"},

@@ -61,10 +61,12 @@ class TestDescribe:
         broken_definition: dict[str, Any],
         capsys: pytest.CaptureFixture[str],
     ) -> None:
-        """Missing blocks do not keep the rest from being shown and drawn."""
+        """Missing blocks do not keep the rest from being shown and drawn; the exit code tells of
+        them.
+        """
         path = tmp_path / "w.json"
         path.write_text(json.dumps(broken_definition), encoding="utf-8")
-        assert main(["describe", str(path), "--draw", str(tmp_path / "w.svg")]) == 0
+        assert main(["describe", str(path), "--draw", str(tmp_path / "w.svg")]) == 1
         assert "Missing blocks\n" in capsys.readouterr().out
         assert (tmp_path / "w.svg").exists()
 

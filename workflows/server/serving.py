@@ -1,0 +1,79 @@
+"""Runs the application in uvicorn until it is told to stop. Makes no application itself."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import socket
+from types import FrameType
+
+import uvicorn
+from fastapi import FastAPI
+
+from workflows.server.host import ServerHost
+from workflows.server.security.connections import timed_protocol
+from workflows.server.security.headers import MOST_HEADER_BYTES
+
+# Time in which requests that were sent before the end began are still taken in.
+_LAST_CALL = 0.1
+# What is left to the framework after every request was answered by us.
+_GRACE = 5
+
+
+class DrainingServer(uvicorn.Server):
+    """A uvicorn server that answers every request it has taken before it ends.
+
+    On SIGTERM or SIGINT it takes in what is on its way, closes the port, finishes what runs and
+    waits, and after `shutdown_timeout` answers the rest with 503.
+    """
+
+    def __init__(self, config: uvicorn.Config, host: ServerHost) -> None:
+        super().__init__(config)
+        self._host = host
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Ends the server."""
+        await asyncio.sleep(_LAST_CALL)
+        drained = asyncio.create_task(
+            self._host.admission.drain(self._host.settings.shutdown_timeout)
+        )
+        await super().shutdown(sockets)
+        await drained
+
+
+def make_server(app: FastAPI) -> DrainingServer:
+    """A server for an application of `create_app`; `run()` blocks until it was told to stop."""
+    host: ServerHost = app.state.host
+    settings = host.settings
+    config = uvicorn.Config(
+        app,
+        host=settings.host,
+        port=settings.port,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        http=timed_protocol(settings.header_timeout),
+        ws="none",
+        limit_concurrency=settings.max_connections,
+        h11_max_incomplete_event_size=MOST_HEADER_BYTES * 2,
+        timeout_graceful_shutdown=int(settings.shutdown_timeout) + _GRACE,
+        backlog=2048,
+    )
+    return DrainingServer(config, host)
+
+
+def serve(app: FastAPI) -> None:
+    """Serves an application until SIGTERM or SIGINT."""
+    import cv2
+
+    # The workers share out the cores among themselves.
+    cv2.setNumThreads(app.state.host.settings.cv2_threads)
+    # The framework raises the signal again when all is done; by default that kills the process.
+    signal.signal(signal.SIGTERM, _end_well)
+    with contextlib.suppress(KeyboardInterrupt):
+        make_server(app).run()
+
+
+def _end_well(number: int, frame: FrameType | None) -> None:
+    raise SystemExit(0)

@@ -1,0 +1,130 @@
+"""`WorkflowFolder`: stored workflows by id, read from a folder of JSON files. Compiles nothing."""
+
+from __future__ import annotations
+
+import os
+import threading
+import unicodedata
+from collections import OrderedDict
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from execution_engine.errors import WorkflowDefinitionError
+from workflows.loading import load_definition
+from workflows.locking.lock_file import is_lock_path
+from workflows.server.faults import InvalidRequestError, NotFoundError
+
+SUFFIX = ".json"
+# File systems take names of 255 bytes, the suffix among them.
+_LONGEST_ID = 250
+_MOST_KEPT = 256
+
+
+class _Kept(NamedTuple):
+    stamp: tuple[int, int, int]
+    definition: Mapping[str, Any]
+
+
+class WorkflowFolder:
+    """Finds `<folder>/<workspace>/<id>.json`, else `<folder>/<id>.json`, so that one folder can
+    serve clients that name any workspace. A file is read again when it changes. Thread-safe.
+
+    Args:
+        folder: where the files are; it may come into being later.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder.expanduser().absolute()
+        self._kept: OrderedDict[Path, _Kept] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, workspace: str, workflow_id: str) -> Mapping[str, Any]:
+        """The definition stored under an id; errors as `locate`, and
+
+        Raises:
+            WorkflowSyntaxError: its file is no JSON.
+            WorkflowDefinitionError: its file cannot be read.
+        """
+        path = self.locate(workspace, workflow_id)
+        try:
+            state = path.stat()
+        except OSError as error:
+            raise _unreadable(workflow_id, error) from error
+        return self._read(path, (state.st_mtime_ns, state.st_size, state.st_ino))
+
+    def locate(self, workspace: str, workflow_id: str) -> Path:
+        """The file of the workflow stored under an id.
+
+        Raises:
+            InvalidRequestError: the id or the workspace is no plain name.
+            NotFoundError: there is no such workflow; the locks of workflows are none.
+            WorkflowDefinitionError: its file cannot be read.
+        """
+        for name, what in ((workspace, "workspace"), (workflow_id, "workflow id")):
+            _require_plain(name, what)
+        for candidate in self._candidates(workspace, workflow_id):
+            try:
+                candidate.stat()
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            except OSError as error:
+                raise _unreadable(workflow_id, error) from error
+            if self._is_inside(candidate) and not is_lock_path(candidate):
+                return candidate
+        raise NotFoundError(f"There is no workflow '{workflow_id}' in workspace '{workspace}'.")
+
+    def _candidates(self, workspace: str, workflow_id: str) -> list[Path]:
+        # File systems differ in how they write an accented letter; people do not see it.
+        forms = dict.fromkeys(
+            (unicodedata.normalize(form, workspace), unicodedata.normalize(form, workflow_id))
+            for form in ("NFC", "NFD")
+        )
+        return [
+            *(self._folder / space / f"{name}{SUFFIX}" for space, name in forms),
+            *(self._folder / f"{name}{SUFFIX}" for _, name in forms),
+        ]
+
+    def _is_inside(self, path: Path) -> bool:
+        """Whether a file lies in the folder after all links; one that leads out is not served."""
+        return path.resolve().is_relative_to(self._folder.resolve()) and path.is_file()
+
+    def _read(self, path: Path, stamp: tuple[int, int, int]) -> Mapping[str, Any]:
+        with self._lock:
+            kept = self._kept.get(path)
+            if kept is not None and kept.stamp == stamp:
+                self._kept.move_to_end(path)
+                return kept.definition
+        definition = load_definition(path).definition
+        if not isinstance(definition, dict):
+            raise WorkflowDefinitionError(
+                f"The workflow '{path.stem}' is stored as no JSON object.", "stored_workflow"
+            )
+        with self._lock:
+            self._kept[path] = _Kept(stamp, definition)
+            if len(self._kept) > _MOST_KEPT:
+                self._kept.popitem(last=False)
+        return definition
+
+
+def _unreadable(workflow_id: str, error: OSError) -> WorkflowDefinitionError:
+    return WorkflowDefinitionError(
+        f"The workflow '{workflow_id}' cannot be read: {error.strerror}.", "stored_workflow", error
+    )
+
+
+def _require_plain(name: str, what: str) -> None:
+    """Refuses names that could mean another place than a file of that name."""
+    bad = (
+        not name.strip()
+        or len(name.encode("utf-8", "replace")) > _LONGEST_ID
+        or not name.isprintable()
+        or name.startswith(".")
+        or any(character in "/\\:" for character in name)
+        or os.path.basename(name) != name
+    )
+    if bad:
+        raise InvalidRequestError(
+            f"A {what} is a name of at most {_LONGEST_ID} bytes without '/', '\\', ':', control "
+            "characters and a leading '.'."
+        )
