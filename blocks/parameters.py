@@ -12,6 +12,9 @@ from execution_engine.errors import InvalidFieldValueError
 
 T = TypeVar("T")
 
+MOST_READS = 10**10
+"""Neighbours that a filter reads for all pixels of an image together: tens of seconds of work."""
+
 MOST_PIXELS_ACROSS = 32767
 """Longest side of a picture that OpenCV resizes and warps to, px."""
 MOST_PIXELS = 178_956_970
@@ -74,6 +77,24 @@ def picture_size(
             f"a picture may have {MOST_PIXELS} px."
         )
     return size_wh
+
+
+def check_work(field: str, pixels: int, reads: int) -> None:
+    """Refuses a filter that would take minutes on one image, during which nothing can stop it.
+
+    Args:
+        field: name of the field that decides.
+        pixels: pixels of the image.
+        reads: neighbours the filter reads for each of them.
+
+    Raises:
+        InvalidFieldValueError: there are too many; the text names the field.
+    """
+    if pixels * reads > MOST_READS:
+        raise InvalidFieldValueError(
+            f"Field `{field}` asks for a filter that reads {reads} neighbours of each of {pixels} "
+            f"px; at most {MOST_READS} reads are made. Take a smaller value or a smaller image."
+        )
 
 
 def odd_number(field: str, value: Any, purpose: str, maximum: int | None = None) -> int:

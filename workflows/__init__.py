@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from execution_engine.executor.limits import CancellationToken
     from execution_engine.executor.report import RunReport
     from execution_engine.profiling import ChromeTraceProfiler
+    from workflows.locking.errors import LockDriftError
     from workflows.remote.client import RemoteServer, run_remotely
     from workflows.running import compile_workflow, default_session, run_locally
     from workflows.session import Session
@@ -26,6 +27,7 @@ _PLACES = {
     "CancellationToken": "execution_engine.executor.limits",
     "ChromeTraceProfiler": "execution_engine.profiling",
     "InferencePipeline": "workflows.video.pipeline",
+    "LockDriftError": "workflows.locking.errors",
     "Problem": "execution_engine.errors",
     "RemoteServer": "workflows.remote.client",
     "RunReport": "execution_engine.executor.report",
@@ -44,6 +46,7 @@ __all__ = [
     "CancellationToken",
     "ChromeTraceProfiler",
     "InferencePipeline",
+    "LockDriftError",
     "Problem",
     "RemoteServer",
     "RunReport",

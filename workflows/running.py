@@ -18,6 +18,7 @@ from workflows.loading import WorkflowSource
 from workflows.session import (
     CORE_SOURCE,
     MODEL_MANAGER,
+    REMOTE,
     RepresentationName,
     Session,
     definition_of,
@@ -120,17 +121,18 @@ def run_locally(
     """
     session = session or default_session()
     if lock is not None:
-        origin = os.fspath(workflow) if isinstance(workflow, (str, os.PathLike)) else ""
+        name = _file_of(workflow)
         workflow = definition_of(workflow)
         parameters = init_parameters or {}
+        manager = parameters.get(f"{CORE_SOURCE}.{MODEL_MANAGER}", parameters.get(MODEL_MANAGER))
+        if manager is None and session.execution_mode(parameters) == REMOTE:
+            manager = session.remote_models
         session.locks.check(
             workflow,
             lock,
             inputs,
-            workflow_name="" if origin.lstrip().startswith("{") else origin,
-            model_manager=parameters.get(
-                f"{CORE_SOURCE}.{MODEL_MANAGER}", parameters.get(MODEL_MANAGER)
-            ),
+            workflow_name=name,
+            model_manager=manager,
         )
     engine = session.engine(
         workflow,
@@ -147,3 +149,11 @@ def run_locally(
             cancellation=cancellation,
             report=report,
         )
+
+
+def _file_of(workflow: WorkflowSource | Workflow) -> str:
+    """The file a workflow comes from, empty when there is none."""
+    if isinstance(workflow, (str, os.PathLike)):
+        text = os.fspath(workflow)
+        return "" if text.lstrip().startswith("{") else text
+    return str(getattr(workflow, "origin", ""))

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from execution_engine.compiler.compiler import PlanCache
 from execution_engine.engine import ExecutionEngine
@@ -55,8 +55,8 @@ class Session:
     Args:
         settings: what is permitted; read from the environment (`WEFTLENS_...`) when None.
         registry: the blocks to use; the core blocks and every installed plug-in when None.
-        model_manager: models to use, which the session then does not close; one of its own, made
-            when a block first needs it, when None.
+        model_manager: models to use, also those of a `RemoteServer`, which the session then does
+            not close; one of its own, made when a block first needs it, when None.
 
     Raises:
         WorkflowEnvironmentConfigurationError: the environment has a setting that cannot be used.
@@ -68,7 +68,7 @@ class Session:
         settings: WeftlensSettings | None = None,
         *,
         registry: BlockRegistry | None = None,
-        model_manager: ModelManager | None = None,
+        model_manager: ModelManager | RemoteModels | None = None,
     ) -> None:
         if settings is None:
             from workflows.settings import read_settings
@@ -78,7 +78,8 @@ class Session:
         self.registry = _installed_blocks() if registry is None else registry
         self.plans = PlanCache(self.registry, settings.plan_cache_size)
         self.image_codec = _image_codec(settings)
-        self._model_manager = model_manager
+        # Both have the same face for those who run models.
+        self._model_manager = cast("ModelManager | None", model_manager)
         self._owns_manager = model_manager is None
         self._model_observer: CallObserver | None = None
         self._remote: RemoteServer | None = None
@@ -116,8 +117,10 @@ class Session:
         """Has a function called after each call of a model, in place of an earlier one."""
         with self._lock:
             self._model_observer = observer
-            if self._model_manager is not None:
-                self._model_manager.observer = observer
+            remote = None if self._remote is None else self._remote.models
+            for models in (self._model_manager, remote):
+                if models is not None:
+                    models.observer = observer
 
     @property
     def size_limits(self) -> SizeLimits:
@@ -150,7 +153,10 @@ class Session:
         self._check_open()
         with self._lock:
             if self._remote is None:
-                self._remote = _remote_server(self)
+                from workflows.remote.host_settings import server_of_settings
+
+                self._remote = server_of_settings(self)
+                self._remote.models.observer = self._model_observer
             return self._remote.models
 
     def compile(
@@ -259,14 +265,14 @@ class Session:
 
     def _device(self, given: Mapping[str, Any]) -> str:
         """Where the models of a run are, without making a manager."""
-        if self._execution_mode(given) == REMOTE:
+        if self.execution_mode(given) == REMOTE:
             return CPU
         manager = self._model_manager
         for name in (MODEL_MANAGER, f"{CORE_SOURCE}.{MODEL_MANAGER}"):
             manager = given.get(name, manager)
         return self.settings.device if manager is None else str(getattr(manager, "device", CPU))
 
-    def _execution_mode(self, given: Mapping[str, Any]) -> str:
+    def execution_mode(self, given: Mapping[str, Any]) -> str:
         """Where steps run their models: as asked for, else as a manager of the caller does, else as
         the settings say.
         """
@@ -281,7 +287,7 @@ class Session:
         offered: dict[str, Any] = {"image_codec": self.image_codec}
         for name in _BLOCK_SETTINGS:
             offered[name] = getattr(self.settings, name)
-        offered[STEP_EXECUTION_MODE] = self._execution_mode(given)
+        offered[STEP_EXECUTION_MODE] = self.execution_mode(given)
         if any(MODEL_MANAGER in step.spec.init_parameters for step in plan.steps) and not any(
             name in given for name in (MODEL_MANAGER, f"{CORE_SOURCE}.{MODEL_MANAGER}")
         ):
@@ -320,32 +326,6 @@ def definition_of(workflow: WorkflowSource | Workflow) -> Mapping[str, Any]:
 def _given(given: Mapping[str, Any], name: str, default: Any) -> Any:
     """An init parameter under its qualified or its plain name."""
     return given.get(f"{CORE_SOURCE}.{name}", given.get(name, default))
-
-
-def _remote_server(session: Session) -> RemoteServer:
-    from workflows.remote.client import RemoteServer
-
-    settings = session.settings
-    if settings.remote_server is None:
-        raise WorkflowEnvironmentConfigurationError(
-            "Steps are to run their models on a server ('step_execution_mode' is 'remote'), but "
-            "the settings name none; set remote_server (WEFTLENS_REMOTE_SERVER).",
-            context="session",
-        )
-    key = settings.remote_api_key
-    try:
-        return RemoteServer(
-            settings.remote_server,
-            api_key=None if key is None else key.get_secret_value(),
-            timeout=settings.remote_timeout,
-            session=session,
-        )
-    except ValueError as error:
-        raise WorkflowEnvironmentConfigurationError(
-            f"The settings remote_server and remote_api_key cannot be used: {error}.",
-            context="session",
-            inner_error=error,
-        ) from error
 
 
 def _installed_blocks() -> BlockRegistry:

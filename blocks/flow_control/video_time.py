@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 from typing import Literal
 
-from execution_engine.block_api import WorkflowImageData
+from execution_engine.block_api import VideoMetadata, WorkflowImageData
 
 CROP_SUFFIX = " | crop: "
 
@@ -40,7 +40,11 @@ def moment_of(frame: WorkflowImageData | None) -> Moment:
     """
     if frame is None or not frame.has_video_metadata:
         return Moment("host", time.monotonic())
-    metadata = frame.video_metadata
+    return moment_in(frame.video_metadata)
+
+
+def moment_in(metadata: VideoMetadata) -> Moment:
+    """The time of a frame by its place in its video, see `moment_of`."""
     numbered = metadata.comes_from_video_file or (
         metadata.comes_from_video_file is None and metadata.frame_number > 0
     )

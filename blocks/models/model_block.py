@@ -68,8 +68,8 @@ class ModelBlock(WorkflowBlock):
         if place != step_execution_mode:
             raise WorkflowEnvironmentConfigurationError(
                 f"The init parameter 'step_execution_mode' is {step_execution_mode!r}, but the "
-                f"models of 'model_manager' are {place}. For models of a server, name the server in "
-                "the settings (remote_server), or give the models of a RemoteServer."
+                f"models of 'model_manager' are {place}. For models of a server, name the server "
+                "in the settings (remote_server), or give the models of a RemoteServer."
             )
         self._manager = model_manager
         self._api_key = api_key

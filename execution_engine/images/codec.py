@@ -80,7 +80,8 @@ class ImageCodec:
                 bytes; `pathlib.Path`; or a mapping with `value` and, each optional, `type`,
                 `video_metadata`, `parent_id`, `parent_origin`, `root_parent_id`,
                 `root_parent_origin`, and `channels`, which is 1 for pixels (h, w): encoded
-                images are read as colour otherwise. What a text is, is told from the text, not from `type`.
+                images are read as colour otherwise. What a text is, is told from the text, not
+                from `type`.
             parent_id: lineage id of an image that brings none of its own.
             context: what the run forbids on top of this policy.
 

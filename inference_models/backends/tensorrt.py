@@ -4,6 +4,7 @@ device's memory, when a package is opened."""
 from __future__ import annotations
 
 import threading
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -42,6 +43,9 @@ class DeviceMemory(Protocol):
     """Buffers on the device a model runs on, and the stream its work is queued in."""
 
     stream: int
+
+    def active(self) -> AbstractContextManager[Any]:
+        """Makes the device the one that CUDA libraries work on."""
 
     def upload(self, array: np.ndarray) -> Any:
         """A buffer with the content of a C-contiguous array."""
@@ -88,9 +92,10 @@ class TensorRtBackend:
         runtime_library = import_tensorrt()
         self._memory = CudaMemory(options.device) if memory is None else memory
         self._weights = package.weights
-        engine = _open_engine(runtime_library, package, options.engine_host_code_allowed)
-        self._engine: Any = engine
-        self._context: Any = engine.create_execution_context()
+        with self._memory.active():
+            engine = _open_engine(runtime_library, package, options.engine_host_code_allowed)
+            self._engine: Any = engine
+            self._context: Any = engine.create_execution_context()
         if self._context is None:
             raise EnvironmentConfigurationError(
                 f"TensorRT {runtime_library.__version__} cannot make a context for "
@@ -124,7 +129,7 @@ class TensorRtBackend:
         """
         least, most = self.batch_range.least, self.batch_range.most
         parts: dict[str, list[np.ndarray]] = {output.name: [] for output in self.outputs}
-        with self._lock:
+        with self._lock, self._memory.active():
             for start in range(0, len(batch), most):
                 part = batch[start : start + most]
                 missing = least - len(part)
@@ -233,6 +238,11 @@ class CudaMemory:
         self._device = torch.device(device)
         self._stream: Any = torch.cuda.Stream(self._device)
         self.stream = int(self._stream.cuda_stream)
+
+    def active(self) -> AbstractContextManager[Any]:
+        """Makes the device the one that CUDA libraries work on."""
+        guard: AbstractContextManager[Any] = self._torch.cuda.device(self._device)
+        return guard
 
     def upload(self, array: np.ndarray) -> Any:
         """A buffer with the content of a C-contiguous array."""

@@ -246,9 +246,11 @@ def _against_machine(
     if made_on.trt_version is None:
         return "does not say which TensorRT it was compiled with"
     built, here = made_on.trt_version[:_RELEASE], environment.tensorrt[:_RELEASE]
-    forward = details.trt_forward_compatible and built[:1] == here[:1] and built < here
-    if built != here and not forward:
-        return f"compiled with TensorRT {_text(built)}, {_text(here)} is installed"
+    if built != here:
+        # On another release an engine needs the lean runtime of its own, which it may leave out.
+        newer = details.trt_forward_compatible and built[:1] == here[:1] and built < here
+        if not newer or details.trt_lean_runtime_excluded:
+            return f"compiled with TensorRT {_text(built)}, {_text(here)} is installed"
     if _differ(made_on.cuda_version, environment.cuda, 1):
         return (
             f"compiled with CUDA {_text(made_on.cuda_version)}, {_text(environment.cuda)} is here"

@@ -77,8 +77,8 @@ class TrtPackageDetails(_Part):
         same_cc_compatible: it runs on every GPU of the compute capability, not on the same model
             of GPU only.
         trt_forward_compatible: it runs on newer releases of TensorRT of the same major version.
-        trt_lean_runtime_excluded: for that it needs no code of its own on the host, but a lean
-            runtime that is installed.
+        trt_lean_runtime_excluded: it leaves out the runtime, code for the host, that this needs,
+            and so runs on the release it was compiled with.
     """
 
     min_dynamic_batch_size: PositiveInt | None = None

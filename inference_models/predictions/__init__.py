@@ -9,7 +9,6 @@ from inference_models.predictions.detections import (
 )
 from inference_models.predictions.keypoints import KeyPoints
 from inference_models.predictions.supervision_bridge import compact_mask, masks_from_supervision
-from inference_models.predictions.supervision_concat import concat_supervision
 from inference_models.predictions.whole_image import (
     ClassificationPrediction,
     MultiLabelClassificationPrediction,
@@ -27,6 +26,5 @@ __all__ = [
     "PredictionError",
     "SemanticSegmentationResult",
     "compact_mask",
-    "concat_supervision",
     "masks_from_supervision",
 ]

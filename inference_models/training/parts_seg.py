@@ -23,7 +23,11 @@ from inference_models.families.native.export import ExportDescription
 from inference_models.training.callbacks import KeepBest, Progress
 from inference_models.training.detector_training import DetectorTraining, Recipe
 from inference_models.training.evaluation import evaluate_scenes
-from inference_models.training.packaging import read_checkpoint, write_trained_package
+from inference_models.training.packaging import (
+    in_half_precision,
+    read_checkpoint,
+    write_trained_package,
+)
 from inference_models.training.scene_data import HELD_OUT_START, SceneData, scene_image
 from inference_models.training.scenes import PART_CLASSES, PartScenes
 from inference_models.training.scenes.backgrounds import read_photographs
@@ -73,6 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parse_arguments(arguments)
     options.out.mkdir(parents=True, exist_ok=True)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stdout)
+    logging.getLogger("onnx_ir").setLevel(logging.WARNING)
     torch.set_num_threads(options.threads)
     cv2.setNumThreads(1)
     checkpoint = options.out / LAST
@@ -122,7 +127,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def export_package(checkpoint: Path, options: argparse.Namespace) -> None:
     """Scores a checkpoint on held-out scenes and writes the package beside it."""
-    trained = read_checkpoint(checkpoint)
+    trained = in_half_precision(read_checkpoint(checkpoint))
     side = options.export_size
     source, _ = scene_sources(side, options.backgrounds, options.exclude)
     held_out = range(HELD_OUT_START, HELD_OUT_START + options.evaluate)

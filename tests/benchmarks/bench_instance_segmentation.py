@@ -170,7 +170,7 @@ def measured_memory(label: str, name: str, factor: float) -> float | None:
     """The same in a process of its own."""
     command = [sys.executable, __file__, "--scene", name, "--memory", label, str(factor)]
     answer: float | None = json.loads(
-        subprocess.run(command, capture_output=True, check=True).stdout
+        subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
     )
     return answer
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import cv2
 import numpy as np
@@ -19,6 +19,7 @@ COIN_REGIONS = Path(__file__).parents[1] / "inference_models" / "golden_coins" /
 RUNS = {
     "clean_page": ["page"],
     "coffee_colors": ["coffee"],
+    "coins_masks": ["coins"],
     "count_coins": ["coins"],
     "find_parts": ["coins"],
     "find_patch": ["astronaut"],
@@ -116,6 +117,47 @@ class TestFindParts:
         assert len(overlaps) == 24
         assert min(overlaps.values()) >= 0.80
         assert np.mean(list(overlaps.values())) >= 0.88
+
+
+class TestCoinsMasks:
+    FACTORS: ClassVar = (0, 0.25, 0.5, 1)
+
+    def results(self) -> list[dict[str, Any]]:
+        """The workflow at each factor."""
+        inputs = {"image": photographs(["coins"])[0]}
+        with Session() as session:
+            return [
+                run_locally(load("coins_masks"), {**inputs, "factor": factor}, session=session)[0]
+                for factor in self.FACTORS
+            ]
+
+    def test_boxes_stay_and_masks_get_finer(self) -> None:
+        """All 24 coins have the same boxes at each factor; masks are on finer grids, their codes
+        get longer and their overlap with the full masks grows."""
+        results = self.results()
+        full = results[-1]["predictions"]
+        sizes, lengths, overlaps = [], [], []
+        for result in results:
+            found = result["predictions"]
+            assert result["count"] == 24
+            np.testing.assert_allclose(found.xyxy, full.xyxy)
+            codes = found.data["rle_mask"]
+            sizes.append(tuple(codes[0]["size"]))
+            lengths.append(sum(len(code["counts"]) for code in codes))
+            one, other = np.asarray(found.mask), np.asarray(full.mask)
+            both = (one & other).sum(axis=(1, 2)) / (one | other).sum(axis=(1, 2))
+            overlaps.append(both.mean())
+        assert sizes == [(76, 96), (133, 168), (190, 240), (303, 384)]
+        assert lengths == sorted(lengths)
+        assert overlaps == sorted(overlaps)
+        assert overlaps[0] > 0.85
+        assert overlaps[-1] == 1
+
+    def test_pictures_differ_at_the_edges_only(self) -> None:
+        """The drawn pictures of factor 0 and 1 differ in few pixels outside the caption."""
+        pictures = [result["annotated"].numpy_image[:270].astype(int) for result in self.results()]
+        changed = (np.abs(pictures[0] - pictures[-1]).max(axis=2) > 8).mean()
+        assert 0.005 < changed < 0.06
 
 
 class TestControlFlow:

@@ -1,5 +1,5 @@
 """Drives the published client of the ecosystem, `inference-sdk`, against a server. Runs in an
-environment of its own, where nothing of this project is installed; see test_published_client.py.
+environment of its own, where nothing of this project is installed; see conftest.py.
 
 Reads one JSON array `[scenario, options]` a line and answers each with a line of JSON: what the
 client gave, or `{"error": {...}}`.

@@ -10,6 +10,7 @@ from workflows.cli.exit_codes import OK, PROBLEM, USAGE
 from workflows.cli.run_inputs import UsageError
 from workflows.cli.terminal import error_text, write, write_error, write_json
 from workflows.loading import load_definition
+from workflows.locking.drift import model_inputs_drift
 from workflows.locking.errors import Drift, LockDriftError, WorkflowLockError
 from workflows.locking.lock_file import Lock, is_lock_path, lock_path, read_lock, write_lock
 from workflows.locking.making import make_lock
@@ -67,7 +68,11 @@ def counted(count: int, noun: str) -> str:
 def _write(session: Session, path: Path, target: Path, models: dict[str, list[str]]) -> int:
     definition = load_definition(path).definition
     lock = make_lock(session, definition, models)
-    before, changes = _before(session, definition, target)
+    before = _before(target)
+    changes: list[Drift] = []
+    if before is not None:
+        changes += session.locks.find_drift(definition, before)
+        changes += model_inputs_drift(before, lock)
     if before == lock:
         write(f"{target} is up to date: {_content(lock)}")
     else:
@@ -80,18 +85,15 @@ def _write(session: Session, path: Path, target: Path, models: dict[str, list[st
     return OK
 
 
-def _before(
-    session: Session, definition: dict[str, object], target: Path
-) -> tuple[Lock | None, list[Drift]]:
-    """The lock that was there and what is other now."""
+def _before(target: Path) -> Lock | None:
+    """The lock that was there, if it can be read."""
     if not target.exists():
-        return None, []
+        return None
     try:
-        lock = read_lock(target)
+        return read_lock(target)
     except WorkflowLockError as error:
         write_error(f"replaced: {error.public_message}")
-        return None, []
-    return lock, session.locks.find_drift(definition, lock)
+        return None
 
 
 def _content(lock: Lock) -> str:

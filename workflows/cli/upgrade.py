@@ -101,7 +101,8 @@ def diff_command(old_id: str, new_id: str, as_json: bool) -> int:
             return OK
         write(f"{old.type_id} -> {new.type_id}")
         for version, line in between.items():
-            write(f"  {version}: {line}")
+            if line:
+                write(f"  {version}: {line}")
         names = (old.version, new.version)
         if not all(names) or names[0] == names[1]:
             names = ("old", "new")

@@ -15,6 +15,7 @@ from blocks.index import behaviour_digests
 from blocks.indexing import SOURCE as OWN_SOURCE
 from execution_engine.registry.registry import BlockRegistry, LoadedBlock
 from workflows.locking.canonical import json_digest
+from workflows.locking.errors import WorkflowLockError
 from workflows.locking.lock_file import BlockPin
 from workflows.model_folder.package_files import FileDigests
 
@@ -47,6 +48,7 @@ class BlockPins:
         """The pin of a block.
 
         Raises:
+            WorkflowLockError: its manifest or its code cannot be read.
             UnknownManifestType, PluginLoadingError: as `BlockRegistry.load`.
         """
         with self._lock:
@@ -65,9 +67,16 @@ class BlockPins:
         spec = loaded.spec
         origin = self._origin(spec.source, spec.module)
         own = spec.source == OWN_SOURCE
+        try:
+            manifest = manifest_digest(loaded)
+        except Exception as error:  # code of a plug-in, and what pydantic says of its fields
+            raise WorkflowLockError(
+                f"The block {spec.type_id} cannot be locked: its manifest gives no schema: {error}",
+                error,
+            ) from error
         return BlockPin(
             version=spec.version,
-            manifest=manifest_digest(loaded),
+            manifest=manifest,
             behaviour=self._behaviours().get(spec.type_id) if own else None,
             distribution=origin.distribution,
             code=None if own or origin.version is not None else self._code_digest(loaded),
@@ -93,7 +102,16 @@ class BlockPins:
 
     def _code_digest(self, loaded: LoadedBlock) -> str | None:
         file = getattr(sys.modules.get(loaded.block.__module__), "__file__", None)
-        return None if file is None else self._files.of_file(file)
+        if file is None:
+            return None  # typed at a prompt
+        try:
+            return self._files.of_file(file)
+        except OSError as error:
+            raise WorkflowLockError(
+                f"The block {loaded.spec.type_id} cannot be locked: its code '{file}' cannot be "
+                f"read: {error.strerror or error}.",
+                error,
+            ) from error
 
 
 def manifest_digest(loaded: LoadedBlock) -> str:

@@ -107,19 +107,39 @@ def model_drift(model_id: str, locked: ModelPin, found: ModelPin | str) -> Itera
     """What differs in the files of a model; `found` is a text where there is no such model."""
     where = f"/models/{pointer_part(model_id)}"
     if isinstance(found, str):
-        yield Drift("model", f"Model '{model_id}'", locked.digest, NOTHING, where, f"{found}.")
+        yield Drift(
+            "model", f"Model '{model_id}'", locked.digest, NOTHING, where, f"{found.rstrip('.')}."
+        )
         return
     if locked.files == found.files and locked.digest != found.digest:
         yield Drift("model", f"Model '{model_id}'", locked.digest, found.digest, where)
+    told = False
     for name in sorted(locked.files.keys() | found.files.keys()):
         before, after = locked.files.get(name), found.files.get(name)
         if before != after:
+            hint = None if told else f"`weftlens models verify {model_id}` says what changed here."
+            told = True
             yield Drift(
                 "model_file",
                 f"File {name} of model '{model_id}'",
                 before or NOTHING,
                 after or NOTHING,
                 f"{where}/files/{pointer_part(name)}",
+                hint,
+            )
+
+
+def model_inputs_drift(before: Lock, after: Lock) -> Iterator[Drift]:
+    """Other models that inputs may name."""
+    for name in sorted(before.model_inputs.keys() | after.model_inputs.keys()):
+        locked, found = before.model_inputs.get(name, []), after.model_inputs.get(name, [])
+        if locked != found:
+            yield Drift(
+                "model_inputs",
+                f"The model that input '{name}' may name",
+                " or ".join(locked) or NOTHING,
+                " or ".join(found) or NOTHING,
+                f"/model_inputs/{pointer_part(name)}",
             )
 
 

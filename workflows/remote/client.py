@@ -56,7 +56,7 @@ class RemoteServer:
         timeout: seconds a run may take, sending, waiting and all repetitions included.
         retries: most repetitions of a request; see `workflows.remote.retry` for when.
         image_format: how pixels are sent that are not given as a file or as bytes: `png` (the
-            results are those of a local run) or `jpeg` (a tenth of the size).
+            results are those of a local run) or `jpeg` (about a quarter of the size).
         jpeg_quality: 1 to 100.
         check: ask the server whether it has all blocks and models of a definition, before images
             are sent; asked once a definition.
@@ -228,7 +228,7 @@ def run_remotely(
     server: str | RemoteServer,
     api_key: str | None = None,
     serialize: bool = False,
-    timeout: float = DEFAULT_TIMEOUT,
+    timeout: float | None = None,
     retries: int = 3,
     image_format: ImageFormat = "png",
     jpeg_quality: int = 95,
@@ -258,7 +258,8 @@ def run_remotely(
             `check` and `session`.
         api_key: key the server asks for.
         serialize: give the JSON data of the answer instead of Python objects.
-        timeout: seconds for everything, repetitions included.
+        timeout: seconds for everything, repetitions included; 120, or what the `RemoteServer`
+            has, when None.
         retries: most repetitions of a request.
         image_format: how pixels are sent: `png` (without loss) or `jpeg`.
         jpeg_quality: 1 to 100.
@@ -300,7 +301,6 @@ def run_remotely(
     with RemoteServer(
         server,
         api_key=api_key,
-        timeout=timeout,
         retries=retries,
         image_format=image_format,
         jpeg_quality=jpeg_quality,

@@ -8,11 +8,15 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from execution_engine.errors import WorkflowError
 from inference_models import errors as model_errors
-from inference_models.errors import InferenceModelsError, ModelNotFoundError
+from inference_models.errors import (
+    InferenceModelsError,
+    ModelNotFoundError,
+    ModelRetrievalError,
+)
 from inference_models.families.parameters import InferenceParameters
 from inference_models.manager.call_context import current_call
 from inference_models.packages.tasks import Task
@@ -24,6 +28,9 @@ from workflows.remote.errors import ServerAnswerError
 from workflows.remote.images import ImageWriter
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from inference_models.manager.manager import CallObserver
     from inference_models.preprocessing.images import ColorOrder
 
 ADD = "/model/add"
@@ -54,6 +61,17 @@ class RemotePackage:
     model_id: str
     task: Task
 
+    @property
+    def location(self) -> NoReturn:
+        """Its files are elsewhere.
+
+        Raises:
+            ModelRetrievalError: always; lock files are told so when they look for the files.
+        """
+        raise ModelRetrievalError(
+            f'"{self.model_id}" is a model of a server, which no lock of this side can hold'
+        )
+
 
 class RemoteModels:
     """The models of one server; thread-safe. Closing is the business of its `RemoteServer`.
@@ -66,6 +84,10 @@ class RemoteModels:
         images: writes images.
         key: members of every body that name the caller.
         timeout: seconds a call may take, repetitions included.
+
+    Attributes:
+        observer: called after each call with the model, its seconds and, unless it failed, the
+            number of images.
     """
 
     device = "cpu"
@@ -78,6 +100,7 @@ class RemoteModels:
         self._images = images
         self._key = dict(key)
         self._timeout = timeout
+        self.observer: CallObserver | None = None
         self._packages: dict[str, RemotePackage] = {}
         self._lock = threading.Lock()
 
@@ -121,6 +144,18 @@ class RemoteModels:
         if not isinstance(params, InferenceParameters):
             params = InferenceParameters.from_mapping(params or {})
         task = self.package(model_id).task
+        started, count = time.perf_counter(), None
+        try:
+            predictions = self._predictions(model_id, task, pixels, params)
+            count = len(predictions)
+            return predictions
+        finally:
+            if self.observer is not None:
+                self.observer(model_id, time.perf_counter() - started, count)
+
+    def _predictions(
+        self, model_id: str, task: Task, pixels: list[np.ndarray], params: InferenceParameters
+    ) -> list[Any]:
         body = {"model_id": model_id, **route_fields(params, task)}
         predictions: list[Any] = []
         written = (self._images.encode(image) for image in pixels)

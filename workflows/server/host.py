@@ -163,8 +163,8 @@ class ServerHost:
         for model_id in self.settings.warm_up:
             try:
                 seconds = self.session.model_manager.warm_up(model_id)
-            except Exception as error:
-                self.not_ready = f"model '{model_id}' does not load: {error}"
+            except Exception:
+                self.not_ready = f"model '{model_id}' does not load; the log says why"
                 _LOG.exception("model '%s' does not load", model_id)
                 return
             _LOG.info("model '%s' is warm after %.2f s", model_id, seconds)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import signal
 import socket
 from types import FrameType
@@ -13,8 +14,10 @@ from fastapi import FastAPI
 
 from workflows.server.host import ServerHost
 from workflows.server.security.connections import timed_protocol
-from workflows.server.security.headers import MOST_HEADER_BYTES
+from workflows.server.security.headers import MOST_HEADER_BYTES, is_loopback
+from workflows.server.settings import ServerSettings
 
+_LOG = logging.getLogger("weftlens.server")
 # Time in which requests that were sent before the end began are still taken in.
 _LAST_CALL = 0.1
 # What is left to the framework after every request was answered by us.
@@ -63,12 +66,34 @@ def make_server(app: FastAPI) -> DrainingServer:
     return DrainingServer(config, host)
 
 
+def warnings(settings: ServerSettings) -> list[str]:
+    """What whoever starts a server with these settings should know."""
+    found = []
+    if settings.api_keys is None and not is_loopback(settings.host):
+        found.append(
+            f"everyone who reaches {settings.host} may run workflows: there are no API keys "
+            "(weftlens keys create makes one)"
+        )
+    folders = [("models", folder) for folder in settings.models]
+    if settings.workflows is not None:
+        folders.append(("workflows", settings.workflows))
+    found += [
+        f"there is no folder {folder} (of {what}) yet"
+        for what, folder in folders
+        if not folder.is_dir()
+    ]
+    return found
+
+
 def serve(app: FastAPI) -> None:
     """Serves an application until SIGTERM or SIGINT."""
     import cv2
 
+    settings: ServerSettings = app.state.host.settings
+    for text in warnings(settings):
+        _LOG.warning(text)
     # The workers share out the cores among themselves.
-    cv2.setNumThreads(app.state.host.settings.cv2_threads)
+    cv2.setNumThreads(settings.cv2_threads)
     # The framework raises the signal again when all is done; by default that kills the process.
     signal.signal(signal.SIGTERM, _end_well)
     with contextlib.suppress(KeyboardInterrupt):

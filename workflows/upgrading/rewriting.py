@@ -44,6 +44,7 @@ class StepRewriting:
     done: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     needed: dict[str, str] = field(default_factory=dict)
+    _parsed: tuple[str, Node] | None = None
 
     def advance(
         self,
@@ -112,7 +113,7 @@ class StepRewriting:
         new_schema: Mapping[str, Any],
     ) -> None:
         """Writes out defaults that change, so that the step keeps doing what it did."""
-        for name in old.fields.keys() & new.fields.keys():
+        for name in (name for name in old.fields if name in new.fields):
             before, after = old.fields[name], new.fields[name]
             if before.required or self._given(before) is not None or name in old.inert_fields:
                 continue
@@ -141,7 +142,7 @@ class StepRewriting:
 
     def _rename_keys(self, old: BlockSpec, new: BlockSpec) -> None:
         """Fields written under a name that the new version does not know any more."""
-        for name in old.fields.keys() & new.fields.keys():
+        for name in (name for name in old.fields if name in new.fields):
             given = self._given(old.fields[name])
             if given is not None and given.name not in new.fields[name].aliases:
                 self.text = rename_member(self.text, given, new.fields[name].aliases[0])
@@ -149,9 +150,11 @@ class StepRewriting:
 
     @property
     def _step(self) -> Node:
-        steps = parse_places(self.text).member("steps")
-        assert steps is not None  # a workflow with a step has steps
-        return steps.value.items[self.position]
+        if self._parsed is None or self._parsed[0] != self.text:
+            steps = parse_places(self.text).member("steps")
+            assert steps is not None  # a workflow with a step has steps
+            self._parsed = self.text, steps.value.items[self.position]
+        return self._parsed[1]
 
     def _given(self, form: FieldSpec) -> Member | None:
         """The member of the step that gives a field; of several names the first counts."""

@@ -87,7 +87,7 @@ class Upgrade:
         lines = difflib.unified_diff(
             self.before.splitlines(), self.text.splitlines(), n=1, lineterm=""
         )
-        return [line for line in lines if not line.startswith(("---", "+++"))]
+        return list(lines)[2:]
 
 
 def plan_upgrade(

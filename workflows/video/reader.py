@@ -160,13 +160,15 @@ class SourceReader:
             self._read_until_end()
             while self._source.live and not self._stopping.is_set() and self._reconnect():
                 self._read_until_end()
-        except BaseException as error:
+        except BaseException as error:  # raised where the results are taken
             self.error = error
         finally:
-            if self._stream is not None:
-                self._stream.close()
-            self._counts.ended = True
-            self._buffers.end(self._id)
+            try:
+                if self._stream is not None:
+                    self._stream.close()
+            finally:
+                self._counts.ended = True
+                self._buffers.end(self._id)
 
     def _read_until_end(self) -> None:
         """Reads the opened stream to its end or until it is lost."""

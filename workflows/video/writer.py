@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -111,7 +111,7 @@ class VideoWriter:
             if self.pictures:
                 self._encode_to(container, None)
         finally:
-            with _as_writer_error(self.path):
+            with _writer_errors(self.path):
                 container.close()
 
     def _open(self, height: int, width: int) -> None:
@@ -156,7 +156,7 @@ class VideoWriter:
         self, container: av.container.OutputContainer, frame: av.VideoFrame | None
     ) -> None:
         assert self._stream is not None
-        with _as_writer_error(self.path):
+        with _writer_errors(self.path):
             for packet in self._stream.encode(frame):
                 container.mux(packet)
 
@@ -170,20 +170,15 @@ def check_suffix(path: Path) -> None:
         )
 
 
-class _as_writer_error:  # noqa: N801 - used like a function
-    """Turns errors of FFmpeg and the system inside a `with` into `VideoWriterError`."""
+@contextmanager
+def _writer_errors(path: Path) -> Iterator[None]:
+    """Turns errors of FFmpeg and of the system into `VideoWriterError`."""
+    import av
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        import av
-
-        if isinstance(error, (av.FFmpegError, OSError)):
-            raise _unwritable(self._path, error) from error
+    try:
+        yield
+    except (av.FFmpegError, OSError) as error:
+        raise _unwritable(path, error) from error
 
 
 def _unwritable(path: Path, error: BaseException) -> VideoWriterError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from blocks.parameters import choice, odd_number, whole_number
+from blocks.parameters import check_work, choice, odd_number, whole_number
 
 # Spread of the bilateral filter in gray levels and in px.
 BILATERAL_SIGMA_COLOR = 75
@@ -43,6 +43,7 @@ def _average(pixels: np.ndarray, kernel_size: int) -> np.ndarray:
 
 def _gaussian(pixels: np.ndarray, kernel_size: int) -> np.ndarray:
     size = odd_number("kernel_size", kernel_size, "a gaussian blur", LARGEST_WINDOW)
+    check_work("kernel_size", _area(pixels), 2 * size)
     return cv2.GaussianBlur(pixels, (size, size), 0)
 
 
@@ -53,7 +54,12 @@ def _median(pixels: np.ndarray, kernel_size: int) -> np.ndarray:
 
 def _bilateral(pixels: np.ndarray, kernel_size: int) -> np.ndarray:
     diameter = whole_number("kernel_size", kernel_size, minimum=1, maximum=LARGEST_BILATERAL_WINDOW)
+    check_work("kernel_size", _area(pixels), diameter * diameter)
     return cv2.bilateralFilter(pixels, diameter, BILATERAL_SIGMA_COLOR, BILATERAL_SIGMA_SPACE)
+
+
+def _area(pixels: np.ndarray) -> int:
+    return pixels.shape[0] * pixels.shape[1]
 
 
 _BLURS = {"average": _average, "gaussian": _gaussian, "median": _median, "bilateral": _bilateral}

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
 from torch import Tensor
 
 from inference_models.errors import (
@@ -78,7 +78,8 @@ def save_weights(
         "branches": ",".join(branch for branch in BRANCHES if branch in kept),
     }
     path.parent.mkdir(parents=True, exist_ok=True)
-    save_file(tensors, str(path), metadata)
+    # The library's own writing of files gives them to their owner only, whatever the umask.
+    path.write_bytes(save(tensors, metadata))
 
 
 def read_config(path: Path) -> DetectorConfig:

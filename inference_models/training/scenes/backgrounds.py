@@ -30,9 +30,11 @@ def read_photographs(
         raise ModelInputError(f"no folder of background photographs at {folder}")
     pictures = []
     for path in sorted(folder.iterdir()):
-        if path.suffix.lower() not in _SUFFIXES or path.name in exclude:
+        if path.suffix.lower() not in _SUFFIXES or path.name in exclude or not path.is_file():
             continue
-        picture = cv2.imread(str(path), cv2.IMREAD_COLOR)
+        # OpenCV opens no path that the system's code page cannot spell, but decodes any bytes.
+        content = np.frombuffer(path.read_bytes(), np.uint8)
+        picture = cv2.imdecode(content, cv2.IMREAD_COLOR) if len(content) else None
         if picture is None:
             continue
         scale = longest_side / max(picture.shape[:2])

@@ -59,8 +59,9 @@ def _packages() -> list[tuple[str, dict[str, Any], Callable[[Path], Any]]]:
                 model_architecture=family.removesuffix("-fused"),
                 task_type="instance-segmentation",
                 inference_config__post_processing__fused=family.endswith("-fused"),
-                inference_config__network_input__resize_mode=(
-                    "stretch" if family == "rfdetr" else "letterbox"
+                # Of this family the images are stretched, here from a canvas of the input's size.
+                inference_config__network_input__dataset_version_resize_dimensions=(
+                    {"height": 64, "width": 64} if family == "rfdetr" else None
                 ),
             ),
             partial(segmenter_graph, family=family),

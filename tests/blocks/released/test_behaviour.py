@@ -51,7 +51,7 @@ class TestVersionChanges:
         """Each version of a block that has several says in one line what it changed."""
         counts = Counter(type_id.partition("@")[0] for type_id in block_specs())
         expected = {type_id for type_id in block_specs() if counts[type_id.partition("@")[0]] > 1}
-        assert version_changes().keys() == expected
+        assert version_changes().keys() == expected, "add a line to blocks/changes.json"
 
     def test_one_line(self) -> None:
         """A line is a short sentence."""

@@ -112,6 +112,20 @@ class TestArrays:
         assert "type int; expected a uint8 array" in refusal(5)
 
 
+class TestChannels:
+    @pytest.mark.parametrize("extension", [".png", ".jpg"])
+    def test_encoded_image_of_one_channel(self, extension: str) -> None:
+        """Pixels (h, w) that had to be encoded come back as (h, w) where the object says so."""
+        gray = np.arange(48, dtype=np.uint8).reshape(6, 8)
+        content = cv2.imencode(extension, gray)[1].tobytes()
+        value = {"type": "base64", "value": base64.b64encode(content).decode()}
+        colour = ImageCodec().load("image", value, "image").numpy_image
+        single = ImageCodec().load("image", {**value, "channels": 1}, "image").numpy_image
+        assert colour.shape == (6, 8, 3)
+        assert single.shape == (6, 8)
+        np.testing.assert_array_equal(single, colour[:, :, 0])
+
+
 class TestTensors:
     def make(self, shape: tuple[int, ...], dtype: str) -> Any:
         tensor_class = type("Tensor", (), {"__module__": "torch", "shape": shape, "dtype": dtype})

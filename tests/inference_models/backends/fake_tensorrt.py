@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import ctypes
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
 from types import ModuleType
@@ -161,8 +163,20 @@ class HostMemory:
 
     stream = 17
 
+    def __init__(self) -> None:
+        self.is_active = False
+
+    @contextmanager
+    def active(self) -> Iterator[None]:
+        """Marks the time in which engines may be used."""
+        assert not self.is_active
+        self.is_active = True
+        yield
+        self.is_active = False
+
     def upload(self, array: np.ndarray) -> np.ndarray:
         """A copy."""
+        assert self.is_active
         assert array.flags.c_contiguous
         return array.copy()
 

@@ -152,9 +152,14 @@ class TestTensorRt:
         [((10, 3, 0), True), ((10, 9, 0), True), ((10, 2, 0), False), ((11, 0, 0), False)],
     )
     def test_forward_compatible(self, installed: Any, runs: bool) -> None:
-        """It runs on newer releases of the same major version, not on older ones."""
-        made = engine(details={"trt_forward_compatible": True, "trt_lean_runtime_excluded": True})
-        assert (reason(made, replace(GPU, tensorrt=installed)) is None) is runs
+        """It runs on newer releases of the same major version, not on older ones; without the
+        runtime for that on its own release only."""
+        details = {"trt_forward_compatible": True}
+        there = replace(GPU, tensorrt=installed)
+        found = reason(engine(details=details), there, engine_host_code_allowed=True)
+        assert (found is None) is runs
+        excluded = engine(details={**details, "trt_lean_runtime_excluded": True})
+        assert (reason(excluded, there) is None) is (installed == (10, 3, 0))
 
     def test_host_code(self) -> None:
         """An engine that brings host code needs the host's leave."""
@@ -322,7 +327,7 @@ class TestRanking:
 
     def test_engines(self) -> None:
         """The exact TensorRT wins over a compatible one, the exact GPU over one of its kind."""
-        compatible = {"trt_forward_compatible": True, "trt_lean_runtime_excluded": True}
+        compatible = {"trt_forward_compatible": True}
         kind = {"same_cc_compatible": True}
         here = {**MADE_HERE, "trt_version": "10.3.0"}
         packages = [
@@ -330,7 +335,7 @@ class TestRanking:
             engine("exact", here),
             engine("kin", {**here, "cuda_device_name": "NVIDIA H100"}, details=kind),
         ]
-        assert names(packages, GPU) == ["exact", "kin", "older"]
+        assert names(packages, GPU, engine_host_code_allowed=True) == ["exact", "kin", "older"]
 
     def test_nothing_left(self) -> None:
         """The error has every package with its reason."""

@@ -17,7 +17,7 @@ from inference_models.masks import (
     plan_mask_geometry,
     union,
 )
-from inference_models.predictions import InstanceDetections, PredictionError, concat_supervision
+from inference_models.predictions import InstanceDetections, PredictionError
 
 SIZE = (427, 640)
 
@@ -76,27 +76,18 @@ class TestConcat:
         assert joined.mask_size == full.mask_size
         np.testing.assert_array_equal(joined.masks.runs, full.masks.runs)
 
-    def test_in_supervision(self) -> None:
-        """In supervision all masks are on the image, so rows of any grid join with every pixel
-        right."""
-        first, second = predict(0.0), predict(0.5)
-        joined = concat_supervision([first.to_supervision(), second.to_supervision()])
-        assert joined.mask.image_shape == SIZE
-        np.testing.assert_array_equal(
-            joined.mask.to_dense(), np.concatenate([on_image(first), on_image(second)])
-        )
-        sizes = [tuple(code["size"]) for code in joined.data["rle_mask"]]
-        assert sizes == [first.mask_size] * 2 + [second.mask_size] * 2
-
     def test_codes_of_several_grids(self) -> None:
         """Rows with codes of different grids only, in any order, have every pixel right on the
         image."""
         first, second = predict(0.0), predict(0.5)
-        joined = concat_supervision([first.to_supervision(), second.to_supervision()])
-        joined = joined[np.array([3, 0, 2, 1])]
-        joined.mask = None
+        parts = [first.to_supervision(), second.to_supervision()]
+        order = np.array([3, 0, 2, 1])
+        joined = sv.Detections(
+            xyxy=np.concatenate([part.xyxy for part in parts])[order],
+            data={"rle_mask": np.concatenate([part.data["rle_mask"] for part in parts])[order]},
+        )
         read = InstanceDetections.from_supervision(joined, image_size=SIZE)
-        expected = np.concatenate([on_image(first), on_image(second)])[[3, 0, 2, 1]]
+        expected = np.concatenate([on_image(first), on_image(second)])[order]
         np.testing.assert_array_equal(read.masks.to_dense(), expected)
 
     def test_other_image(self) -> None:

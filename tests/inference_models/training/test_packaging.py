@@ -110,7 +110,7 @@ class TestReadCheckpoint:
 
 class TestWriteTrainedPackage:
     def test_answers_as_the_network(self, out: Path, tmp_path: Path) -> None:
-        """Rows of the half-precision ONNX file are near those of the network."""
+        """Rows of the ONNX file are near those of the network before the rounding."""
         onnxruntime = pytest.importorskip("onnxruntime")
         trained = read_checkpoint(out / "last.ckpt")
         description = ExportDescription(trained.class_names, (64, 64), model_id="x/1")

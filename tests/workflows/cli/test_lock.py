@@ -55,6 +55,7 @@ class TestLock:
             "  1. File scores.json of model 'parts-seg/1' [model_file]\n"
             "     locked: sha256:8e828a31455f\n"
             "     found:  sha256:44136fa355b3\n"
+            "     `weftlens models verify parts-seg/1` says what changed here.\n"
             "To accept what is there now: weftlens lock parts.json\n"
         )
         assert capsys.readouterr().out == text
@@ -67,7 +68,7 @@ class TestLock:
         assert main(["lock", "parts.json"]) == 0
         assert (
             "  changed: File scores.json of model 'parts-seg/1': locked sha256:8e828a31455f, found "
-            "sha256:44136fa355b3.\n"
+            "sha256:44136fa355b3. `weftlens models verify parts-seg/1` says what changed here.\n"
         ) in capsys.readouterr().out
         assert main(["lock", "parts.json", "--check"]) == 0
 

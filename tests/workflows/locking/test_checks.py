@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 import workflows.locking.checks as checks_module
-from tests.workflows.locking.conftest import MakeSession
-from workflows import run_locally
+from inference_models.manager import ModelManager
+from tests.workflows.locking.conftest import MakeSession, write_model
+from workflows import Workflow, run_locally
 from workflows.locking.errors import LockDriftError, WorkflowLockError
 from workflows.locking.lock_file import Lock, parse_lock, write_lock
 from workflows.locking.making import make_lock
@@ -63,6 +64,34 @@ class TestRunLocally:
         }[form]
         assert run_locally(plain, {}, session=session, lock=given) == [{"sum": 2.0, "model": "a/1"}]
 
+    def test_the_file_of_a_workflow_object(
+        self, make_session: MakeSession, plain: dict[str, Any]
+    ) -> None:
+        """The command that accepts a difference names the file the workflow was read from."""
+        session = make_session()
+        lock = make_lock(session, {**plain, "outputs": []})
+        workflow = Workflow(plain, origin="shop/count.json", session=session)
+        with pytest.raises(LockDriftError) as caught:
+            run_locally(workflow, {}, session=session, lock=lock)
+        assert caught.value.accept == "weftlens lock shop/count.json"
+        with pytest.raises(LockDriftError) as caught:
+            run_locally(plain, {}, session=session, lock=lock)
+        assert caught.value.accept == "weftlens lock WORKFLOW"
+
+    def test_models_of_another_manager(
+        self, make_session: MakeSession, plain: dict[str, Any], models: Path, tmp_path: Path
+    ) -> None:
+        """With a manager of the caller's, its models are the ones that are checked."""
+        session = make_session()
+        lock = make_lock(session, plain)
+        write_model(tmp_path / "others", "a/1", b"other weights")
+        with ModelManager(model_directories=[tmp_path / "others"]) as manager:
+            given = {"model_manager": manager}
+            found = drifts(
+                lambda: run_locally(plain, {}, session=session, lock=lock, init_parameters=given)
+            )
+        assert found == [("model_file", "/models/a~11/files/weights.onnx")]
+
     def test_no_lock(
         self, make_session: MakeSession, plain: dict[str, Any], tmp_path: Path
     ) -> None:
@@ -109,6 +138,7 @@ class TestRunLocally:
             "  4. File notes.txt of model 'a/1' [model_file]\n"
             "     locked: nothing\n"
             f"     found:  {note}\n"
+            "     `weftlens models verify a/1` says what changed here.\n"
             f"To accept what is there now: weftlens lock {workflow} --model model=b/1 "
             "--model model=c/1"
         )

@@ -14,9 +14,12 @@ from typing import Any
 import pytest
 
 from blocks.index import behaviour_digests
+from blocks.plugin import core_plugin
+from execution_engine import BlockRegistry, Plugin
 from execution_engine.errors import WorkflowCompilerError
 from execution_engine.versions import ENGINE_VERSION
-from tests.workflows.locking.conftest import MakeSession
+from tests.workflows.locking.conftest import MakeSession, name_model_block, shift_block
+from workflows import Session, WeftlensSettings
 from workflows.locking.errors import WorkflowLockError
 from workflows.locking.making import make_lock
 
@@ -105,6 +108,34 @@ class TestMakeLock:
         with pytest.raises(WorkflowCompilerError) as caught:
             make_lock(make_session(), definition)
         assert [problem.where for problem in caught.value.errors] == ["/steps/0/amount"]
+
+
+class TestBlocksThatCannotBeLocked:
+    def test_a_manifest_without_schema(self, definition: dict[str, Any], models: Path) -> None:
+        """A plug-in whose manifest gives no schema is named."""
+
+        class Manifest(shift_block().get_manifest()):  # type: ignore[misc]
+            @classmethod
+            def model_json_schema(cls, *arguments: Any, **options: Any) -> dict[str, Any]:
+                raise ValueError("no schema for you")
+
+        class Block(shift_block()):  # type: ignore[misc]
+            @classmethod
+            def get_manifest(cls) -> Any:
+                return Manifest
+
+        plugin = Plugin(source="acme", blocks=[Block, name_model_block()])
+        settings = WeftlensSettings(model_directories=(models,))
+        registry = BlockRegistry([core_plugin(), plugin])
+        with (
+            Session(settings, registry=registry) as session,
+            pytest.raises(WorkflowLockError) as caught,
+        ):
+            make_lock(session, definition)
+        assert str(caught.value) == (
+            "The block acme/shift@v1 cannot be locked: its manifest gives no schema: no schema for "
+            "you"
+        )
 
 
 class TestDeterminism:

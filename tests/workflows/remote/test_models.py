@@ -191,6 +191,18 @@ class TestModelBlocks:
             run_locally(workflow, {"image": three_rectangles()}, session=session)
             assert len(session.model_manager.list_models()) == 1
 
+    def test_a_lock_does_not_hold_models_of_a_server(self, here: Session, there: Session) -> None:
+        """It would be held against files of this side, which are not the ones that run."""
+        from workflows.locking.errors import LockDriftError
+        from workflows.locking.making import make_lock
+
+        workflow = model_workflow("object_detection_model@v2", DETECTOR, ["predictions"])
+        lock = make_lock(here, workflow)
+        inputs = {"image": three_rectangles()}
+        assert run_locally(workflow, inputs, session=here, lock=lock)
+        with pytest.raises(LockDriftError, match="is a model of a server"):
+            run_locally(workflow, inputs, session=there, lock=lock)
+
     def test_contradictions_are_refused(self, here: Session, models: RemoteModels) -> None:
         """No server, and a mode that the manager does not have."""
         workflow = model_workflow("object_detection_model@v2", DETECTOR, ["predictions"])
@@ -247,6 +259,19 @@ class TestInfer:
         """With the same classes, whichever side finds out."""
         with pytest.raises(error):
             models.infer(DETECTOR, images, params)
+
+    def test_an_observer_hears_of_every_call(self, live: LiveServer) -> None:
+        """Also of one that failed, whether the manager was given or named in the settings."""
+        heard: list[tuple[str, int | None]] = []
+        settings = WeftlensSettings(step_execution_mode="remote", remote_server=live.url)
+        with Session(settings) as session:
+            session.observe_models(lambda model_id, _, count: heard.append((model_id, count)))
+            session.remote_models.infer(DETECTOR, [three_rectangles()] * 2)
+            with pytest.raises(InvalidParameterError):
+                session.remote_models.infer(
+                    DETECTOR, three_rectangles(), {"keypoint_confidence": 0.5}
+                )
+        assert heard == [(DETECTOR, 2), (DETECTOR, None)]
 
     def test_an_unknown_model_is_named(self, models: RemoteModels) -> None:
         """The note says who raised it."""

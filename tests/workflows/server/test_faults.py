@@ -355,3 +355,28 @@ class TestManyAtOnce:
             bodies = [run_body(coins, discs(n), excluded_fields=["im"]) for n in counts]
             answers = list(pool.map(lambda body: _post(server.url, body), bodies))
         assert [one.json()["outputs"][0]["n"] for one in answers] == counts
+
+    def test_batches_images_of_several_requests(
+        self, live: Any, discs: Any, http: httpx.Client
+    ) -> None:
+        """With dynamic batching each request gets the answer it gets alone."""
+        bodies = [
+            {"model_id": "parts-seg/1", "image": {"type": "base64", "value": discs(n)}}
+            for n in (1, 3, 6)
+        ]
+        with (
+            live(dynamic_batching=True, max_concurrency=6) as server,
+            ThreadPoolExecutor(6) as pool,
+        ):
+            url = f"{server.url}/infer/instance_segmentation"
+            alone = [http.post(url, json=body).json() for body in bodies]
+            together = list(pool.map(lambda n: http.post(url, json=bodies[n % 3]), range(18)))
+        for number, answer in enumerate(together):
+            expected = alone[number % 3]["predictions"]
+            rows = answer.json()["predictions"]
+            assert len(rows) == len(expected)
+            for row, known in zip(rows, expected, strict=True):
+                assert row["class"] == known["class"]
+                assert row["x"] == pytest.approx(known["x"], abs=1.0)
+                assert row["width"] == pytest.approx(known["width"], abs=1.0)
+                assert row["confidence"] == pytest.approx(known["confidence"], abs=1e-4)

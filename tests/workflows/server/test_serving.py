@@ -17,6 +17,9 @@ from typing import Any
 import httpx
 import pytest
 
+from workflows.server.serving import warnings
+from workflows.server.settings import ServerSettings
+
 PATIENCE = 60.0
 ROOT = Path(__file__).parents[3]
 # What a server that has run nothing must not have imported.
@@ -116,6 +119,16 @@ class TestServe:
                 second._reader.join(PATIENCE)
                 assert any("address already in use" in line["message"] for line in second.lines)
             assert http.get(f"{server.url}/healthz").status_code == 200
+
+
+class TestWarnings:
+    def test_name_open_doors_and_missing_folders(self, tmp_path: Path) -> None:
+        """Other machines without keys, and folders that are not there."""
+        assert warnings(ServerSettings(workflows=tmp_path)) == []
+        missing = tmp_path / "nothing"
+        found = warnings(ServerSettings(host="0.0.0.0", models=(missing,), workflows=missing))
+        assert [text.split(" ")[0] for text in found] == ["everyone", "there", "there"]
+        assert str(missing) in found[1]
 
 
 class TestImports:

@@ -140,7 +140,7 @@ class TestInitialise:
             (request(results=9), VideoOptionError, "1 to 8 results"),
             (request(results=0), VideoOptionError, "1 to 8 results"),
             (request(consumption_timeout=0), VideoOptionError, "must be above 0"),
-            (request(definition={"version": "1.0"}), WorkflowCompilerError, ""),
+            (request(definition={"version": "1.0"}), WorkflowCompilerError, "inputs"),
             (request(options={"max_fps": -1}), VideoOptionError, "max_fps"),
             (request(options={"image_input_name": "x"}), VideoOptionError, "image input 'x'"),
         ],

@@ -30,7 +30,6 @@ from workflows.video.sources import source_of
 REAL_CLIPS = (
     Path("/usr/share/doc/opencv-doc/examples/data/vtest.avi"),
     Path(__file__).parents[3].parent / "shared" / "models" / "vtest.avi",
-    Path(__file__).parents[3].parent / "shared" / "data" / "vtest.avi",
 )
 
 
@@ -68,11 +67,11 @@ class TestRunOnVideo:
         assert report.run_time is not None
         assert report.to_dict()["sources"][0]["results"] == 12
 
-    @pytest.mark.parametrize("path", REAL_CLIPS)
-    def test_a_real_clip_gives_one_result_a_frame(self, session: Session, path: Path) -> None:
+    def test_a_real_clip_gives_one_result_a_frame(self, session: Session) -> None:
         """The first frames of people walking, in order, nothing refused."""
-        if not path.is_file():
-            pytest.skip(f"{path} is not here")
+        path = next((clip for clip in REAL_CLIPS if clip.is_file()), None)
+        if path is None:
+            pytest.skip(f"none of {', '.join(map(str, REAL_CLIPS))} is here")
         sink = Collected()
         report = run_on_video(counting_workflow(), path, sink=sink, session=session, max_frames=60)
         assert [frame.frame_id for frame in sink.frames] == list(range(1, 61))

@@ -13,7 +13,7 @@ import orjson
 
 from execution_engine.executor.secrets import Secrets
 from workflows.server.errors import ErrorAnswer, error_answer
-from workflows.server.faults import ClientGoneError, RequestFault
+from workflows.server.faults import ClientGoneError, NotBuiltError, RequestFault
 from workflows.server.observability.json_log import FIELDS
 from workflows.server.observability.records import SCOPE_KEY, RequestRecord, new_record
 
@@ -90,7 +90,7 @@ class RequestObserver:
             expose_tracebacks=settings.expose_tracebacks,
         )
         record.error_type = answer.body["error_type"]
-        if answer.status >= 500:
+        if answer.status >= 500 and not isinstance(error, NotBuiltError):
             secrets = Secrets(record.secrets)
             fields = {"request_id": record.request_id, "error_type": type(error).__name__}
             # What the server refuses by itself has no more to tell than its message.

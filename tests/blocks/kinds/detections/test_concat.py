@@ -11,6 +11,8 @@ from blocks.kinds.detections import concat_detections
 from blocks.kinds.detections.compact import compact_from_dense
 from execution_engine.images import WorkflowImageData
 from execution_engine.kinds.codec import CodecRegistry
+from inference_models.masks import InstanceMasks
+from inference_models.predictions import InstanceDetections
 from tests.blocks.detection_sets import an_image, dense_masks, rle_masks, some
 
 Make = Callable[..., sv.Detections]
@@ -195,3 +197,52 @@ class TestMasks:
         parts = [make(1, mask=ellipse_masks(1, 20, 30)), make(1, mask=ellipse_masks(1, 20, 31))]
         with pytest.raises(ValueError, match=r"one image, got .*\[\(20, 30\), \(20, 31\)\]"):
             concat_detections(parts)
+
+    def test_grids(self) -> None:
+        """Instances whose masks live on different grids join with every pixel right on the image;
+        each code stays on its grid."""
+        parts, expected, sizes = [], [], []
+        for grid in ((12, 18), (30, 45)):
+            dense = np.zeros((2, *grid), np.bool_)
+            dense[0, 2:7, 3:9], dense[1, -3:, -4:] = True, True
+            masks = InstanceMasks.from_dense(dense, (48, 72))
+            prediction = InstanceDetections(
+                xyxy=np.zeros((2, 4)),
+                confidence=np.ones(2),
+                class_id=np.zeros(2),
+                masks=masks,
+                image_size=(48, 72),
+            )
+            parts.append(prediction.to_supervision())
+            expected.append(masks.on_image_grid().to_dense())
+            sizes += [list(grid)] * 2
+        joined = concat_detections(parts)
+        assert joined.mask.image_shape == (48, 72)
+        assert np.array_equal(joined.mask.to_dense(), np.concatenate(expected))
+        assert [code["size"] for code in joined.data["rle_mask"]] == sizes
+
+
+class TestMergeWithEmptyRaises:
+    """Merging an "empty" result with a full one raises because optional fields differ.
+
+    Reference: roboflow/supervision#943.
+    """
+
+    def test_equals_the_full_one(self, make: Make, ellipse_masks: Any) -> None:
+        """Joined with an empty result, three boxes with masks are what they were."""
+        full = make(3, mask=compact_from_dense(ellipse_masks(3, 20, 30)))
+        for parts in ([sv.Detections.empty(), full], [full, sv.Detections.empty()]):
+            joined = concat_detections(parts)
+            assert joined == full
+            assert joined.mask.image_shape == (20, 30)
+
+    def test_only_empties_keep_the_schema(self, make: Make, ellipse_masks: Any) -> None:
+        """Several results without rows have every column that any of them has, and the size of
+        the masks."""
+        full = make(2, mask=compact_from_dense(ellipse_masks(2, 20, 30)))
+        none = full[np.zeros(2, np.bool_)]
+        joined = concat_detections([sv.Detections.empty(), none, none])
+        assert len(joined) == 0
+        assert set(joined.data) == set(full.data)
+        assert joined.confidence.dtype == full.confidence.dtype
+        assert joined.mask.shape == (0, 20, 30)

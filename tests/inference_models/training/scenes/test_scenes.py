@@ -254,6 +254,16 @@ class TestReadPhotographs:
         assert [int(picture[0, 0, 0]) for picture in pictures] == [20, 10]
         assert pictures[0].shape == (10, 20, 3)
 
+    def test_names_beyond_ascii(self, tmp_path: Path) -> None:
+        """A name in any script is read, pixel for pixel; folders and broken files are left out."""
+        pixels = np.random.default_rng(0).integers(0, 256, (30, 40, 3), dtype=np.uint8)
+        (tmp_path / "Münze 硬币.png").write_bytes(cv2.imencode(".png", pixels)[1].tobytes())
+        (tmp_path / "empty.png").write_bytes(b"")
+        (tmp_path / "broken.jpg").write_bytes(b"no picture")
+        (tmp_path / "folder.png").mkdir()
+        [picture] = read_photographs(tmp_path)
+        assert np.array_equal(picture, pixels)
+
     def test_missing_folder(self, tmp_path: Path) -> None:
         """The message names the folder."""
         with pytest.raises(ModelInputError, match="no folder of background photographs at"):

@@ -123,11 +123,7 @@ def run_model(model_id: str) -> dict[str, Any]:
     """A run of a model."""
     definition = workflow(
         [image_input()],
-        [
-            step(
-                "roboflow_object_detection_model@v2", images="$inputs.image", model_id=model_id
-            )
-        ],
+        [step("roboflow_object_detection_model@v2", images="$inputs.image", model_id=model_id)],
         {"out": "$steps.s.predictions"},
     )
     return run(definition, image={"type": "base64", "value": png()})

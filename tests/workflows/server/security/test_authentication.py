@@ -13,19 +13,19 @@ import pytest
 
 pytest.importorskip("fastapi")
 
-from fastapi.testclient import TestClient  # noqa: E402
+from fastapi.testclient import TestClient
 
-from tests.workflows.server.security.attack_bodies import (  # noqa: E402
+from tests.workflows.server.security.attack_bodies import (
     parameter,
     png,
     run,
     workflow,
 )
-from workflows.server.app import create_app  # noqa: E402
-from workflows.server.security.key_file import add_key, revoke_key  # noqa: E402
-from workflows.server.security.keys import new_key  # noqa: E402
-from workflows.server.settings import ServerSettings  # noqa: E402
-from workflows.session import Session  # noqa: E402
+from workflows.server.app import create_app
+from workflows.server.security.key_file import add_key, revoke_key
+from workflows.server.security.keys import new_key
+from workflows.server.settings import ServerSettings
+from workflows.session import Session
 
 ECHO = workflow([parameter("x")], [], {"o": "$inputs.x"})
 RUN = "/workflows/run"

@@ -161,9 +161,7 @@ class TestKeyFile:
 
 
 class TestCommands:
-    def test_make_list_revoke(
-        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_make_list_revoke(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """The key is printed once; lists and the file show everything but it."""
         path = str(tmp_path / "keys.json")
         options = ["--file", path, "--name", "door", "--workflow", "shop/*", "--days", "2"]
