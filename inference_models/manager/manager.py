@@ -109,8 +109,7 @@ class ModelManager:
         families: the table of families; the built-in one when None.
         dispatcher: makes what takes the calls of a loaded model, such as `dynamic_batching()`; each
             call runs on its own thread when None.
-        preferences: which of several packages of a model is taken, and whether TensorRT engines may
-            run host code that they bring.
+        preferences: which of several packages of a model is taken; host code of TensorRT engines.
 
     Attributes:
         observer: called after each call of a model that was found, on the thread of the call.

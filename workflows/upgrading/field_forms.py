@@ -12,6 +12,11 @@ _WORDS = {
     "number": "number", "integer": "whole number", "string": "text", "boolean": "true or false",
     "array": "list", "object": "object", "null": "null",
 }  # fmt: skip
+# Where a reference may lead, when not to inputs and steps alike.
+_PLACES = {
+    "workflow_image": " of the inputs", "workflow_parameter": " of the inputs",
+    "workflow_video_metadata": " of the inputs", "step_output": " of a step",
+}  # fmt: skip
 _PROSE = frozenset({"title", "description", "examples", "inert", "default"})
 
 
@@ -52,8 +57,9 @@ def _forms(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Iterato
         yield from (["object"] if "properties" in inner else _forms(inner, definitions))
         return
     if schema.get("reference"):
-        kinds = [kind["name"] for kind in schema.get("kind", ())]
-        yield f"reference to {', '.join(kinds)}" if kinds else "reference to a step"
+        kinds = ", ".join(kind["name"] for kind in schema.get("kind", ()))
+        place = _PLACES.get(str(schema.get("selected_element")), "")
+        yield f"reference to {kinds}{place}" if kinds else "reference to a step"
         return
     choices = [*schema.get("enum", ()), *([schema["const"]] if "const" in schema else [])]
     if choices:

@@ -58,6 +58,7 @@ FIELDS: dict[str, Fields] = {
     "contour_measurement": {"contours": "$steps.before.contours"},
     "csv_formatter": {"columns_data": {"answer": "$inputs.value"}},
     "detection_offset": {"offset_width": 8, "offset_height": 4},
+    "frame_delay": {"offset": -1},
     "detections_consensus": {
         "predictions_batches": ["$inputs.predictions", "$inputs.others"], "required_votes": 2,
     },

@@ -22,7 +22,8 @@ class TestBehaviourDigests:
 
     def test_every_block_has_one(self) -> None:
         """Each block version of the index has a digest, and no other has."""
-        assert behaviour_digests().keys() == block_specs().keys(), HOW
+        how = "run: python -m tests.blocks.released.record"
+        assert behaviour_digests().keys() == block_specs().keys(), how
 
 
 class TestBehaviourDigest:
