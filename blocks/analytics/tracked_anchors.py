@@ -81,9 +81,7 @@ def number_pairs(field: str, value: Any, fewest: int) -> NDArray[np.float64]:
             f"Field `{field}` must be a list of points [x, y], got {value!r:.80}"
         )
     if len(points) < fewest:
-        raise ValueError(
-            f"Field `{field}` must have at least {fewest} points, got {len(points)}"
-        )
+        raise ValueError(f"Field `{field}` must have at least {fewest} points, got {len(points)}")
     return points
 
 

@@ -37,9 +37,7 @@ TEXTS = st.text("abcAé1 \n", max_size=8)
 class TestCompileExpression:
     @given(EXPRESSIONS, TEXTS, st.sampled_from([0, re.I, re.M, re.S]))
     @settings(max_examples=150, deadline=None, derandomize=True)
-    def test_the_automaton_agrees_with_python(
-        self, expression: str, text: str, flags: int
-    ) -> None:
+    def test_the_automaton_agrees_with_python(self, expression: str, text: str, flags: int) -> None:
         """Following all alternatives side by side finds what Python finds."""
         tree = _parser.parse(expression, flags)
         expected = re.search(expression, text, flags) is not None

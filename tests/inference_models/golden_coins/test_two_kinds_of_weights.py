@@ -12,15 +12,15 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
-from inference_models.families.native.export import (  # noqa: E402
+from inference_models.families.native.export import (
     ExportDescription,
     write_torch_package,
 )
-from inference_models.families.native.weights import load_detector  # noqa: E402
-from inference_models.manager import ModelManager  # noqa: E402
-from inference_models.predictions import InstanceDetections  # noqa: E402
-from inference_models.shipped import shipped_models  # noqa: E402
-from inference_models.training.scenes import PART_CLASSES, PartScenes  # noqa: E402
+from inference_models.families.native.weights import load_detector
+from inference_models.manager import ModelManager
+from inference_models.predictions import InstanceDetections
+from inference_models.shipped import shipped_models
+from inference_models.training.scenes import PART_CLASSES, PartScenes
 
 ROOT = Path(__file__).parents[3]
 MODEL_ID = "parts-seg/1"
