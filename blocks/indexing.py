@@ -19,9 +19,9 @@ from blocks.index import INDEX_FILE, SCHEMAS_FOLDER, schema_file_name
 from execution_engine.block_api.block import WorkflowBlock
 from execution_engine.block_api.digest import digest_block, digest_siblings
 from execution_engine.kinds.representation import NUMPY
+from execution_engine.registry.init_parameters import CORE_SOURCE
 
 ROOT = Path(__file__).parent
-SOURCE = "workflows_core"
 
 
 def find_blocks() -> Iterator[type[WorkflowBlock]]:
@@ -68,7 +68,7 @@ def generated_files() -> dict[str, str]:
     specs: dict[str, Any] = {}
     texts: dict[str, str] = {}
     for block in find_blocks():
-        spec = digest_block(block, SOURCE)
+        spec = digest_block(block, CORE_SOURCE)
         spec = replace(spec, siblings=digest_siblings(block, find_siblings(block)))
         if spec.type_id in specs:
             raise ValueError(f"two blocks have the type {spec.type_id}")

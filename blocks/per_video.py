@@ -50,6 +50,16 @@ class PerVideo(Generic[T]):
                 self._values.move_to_end(video)
             return self._values.get(video)
 
+    def get_or_make(self, video: str | None, make: Callable[[], T]) -> T:
+        """The stored value; when there is none, what `make` gives, stored."""
+        with self._lock:
+            if video not in self._values:
+                self._values[video] = make()
+            self._values.move_to_end(video)
+            if len(self._values) > self._max_videos:
+                self._values.popitem(last=False)
+            return self._values[video]
+
     def set(self, video: str | None, value: T) -> None:
         """Stores `value`."""
         self.replace_if(video, value, lambda _: True)

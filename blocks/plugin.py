@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
+from execution_engine.registry.init_parameters import CORE_SOURCE
 from execution_engine.registry.plugin import Plugin
 
 # What blocks get for constructor arguments the host does not give: nothing is trusted unless it
@@ -32,7 +33,7 @@ def core_plugin() -> Plugin:
     from blocks.kinds.tensor_predictions.representation import tensor_representation
 
     return Plugin(
-        source="workflows_core",
+        source=CORE_SOURCE,
         distribution="weftlens",
         index=block_specs,
         known=known_blocks,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from execution_engine.compiler.compiler import PlanCache, compile_definition
@@ -24,6 +23,7 @@ from execution_engine.executor.limits import (
     RunLimits,
     SizeLimits,
 )
+from execution_engine.executor.model_preloading import ModelPreloader
 from execution_engine.executor.outputs import construct_outputs
 from execution_engine.executor.overlap import Turn
 from execution_engine.executor.report import RunReport
@@ -44,14 +44,14 @@ from execution_engine.profiling import (
     STEPS_INITIALISATION,
     WORKFLOW_COMPILATION,
     WorkflowsProfiler,
+    phase,
 )
 from execution_engine.registry.discovery import discover_registry
+from execution_engine.registry.init_parameters import core_parameter
 from execution_engine.registry.memory import WorkflowMemory
 from execution_engine.registry.registry import BlockRegistry
 from execution_engine.versions import ENGINE_VERSION
 
-PRELOADABLE = ("roboflow_platform_model",)
-_MODEL_KIND = "roboflow_model_id"
 _ERROR_HANDLERS: tuple[str, ...] = ("legacy",)
 
 
@@ -80,7 +80,8 @@ class ExecutionEngine:
         if max_concurrent_steps < 1:
             raise ValueError(f"max_concurrent_steps must be at least 1, got {max_concurrent_steps}")
         self.plan = plan
-        self.workflow_id = workflow_id
+        own_id = plan.definition.raw.get("id")
+        self.workflow_id = own_id if own_id and isinstance(own_id, str) else workflow_id
         self._size_limits = size_limits
         self._max_concurrent_steps = max_concurrent_steps
         self._profiler = profiler
@@ -90,7 +91,7 @@ class ExecutionEngine:
             "workflow_memory": WorkflowMemory(),
             **init_parameters,
         }
-        image_codec = _engine_parameter(init_parameters, "image_codec")
+        image_codec = core_parameter(init_parameters, "image_codec")
         self._decoding = DecodingContext(
             image_codec or ImageCodec(), prevent_local_images_loading, limits=size_limits
         )
@@ -111,8 +112,7 @@ class ExecutionEngine:
             StepRunner(step, block, plan.codecs, self._futures, step_error_handler, size_limits)
             for step, block in zip(plan.steps, self._blocks, strict=True)
         ]
-        self._models_to_warm: list[str] = []
-        self._model_manager: Any = None
+        self._preloader = ModelPreloader(plan)
 
     @classmethod
     def init(
@@ -161,26 +161,26 @@ class ExecutionEngine:
                 without a manager.
         """
         parameters = dict(init_parameters or {})
-        manager = _engine_parameter(parameters, "model_manager")
+        manager = core_parameter(parameters, "model_manager")
         representation = resolved(representation, str(getattr(manager, "device", CPU)))
         if plan_cache is not None:
             registry = plan_cache.registry
         elif registry is None:
             registry = discover_registry()
-        with _phase(profiler, WORKFLOW_COMPILATION, None):
+        with phase(profiler, WORKFLOW_COMPILATION):
             if plan_cache is not None:
                 plan = plan_cache.get(workflow_definition, representation)
             else:
                 plan = compile_definition(workflow_definition, registry, representation)
         handler = _error_handler(step_error_handler)
-        with _phase(profiler, STEPS_INITIALISATION, None):
+        with phase(profiler, STEPS_INITIALISATION):
             engine = cls(
                 plan,
                 registry,
                 parameters,
                 max_concurrent_steps=max_concurrent_steps,
                 prevent_local_images_loading=prevent_local_images_loading,
-                workflow_id=_own_id(workflow_definition) or workflow_id,
+                workflow_id=workflow_id,
                 profiler=profiler,
                 executor=executor,
                 step_error_handler=handler,
@@ -254,7 +254,7 @@ class ExecutionEngine:
             profiler.notify_event("run_settings", metadata=metadata, run_id=run_id)
         try:
             self._execute(state, runtime_parameters, fps, run_id, turn)
-            with _phase(profiler, OUTPUTS_CONSTRUCTION, run_id):
+            with phase(profiler, OUTPUTS_CONSTRUCTION, run_id):
                 return self._respond(
                     state,
                     runtime_parameters,
@@ -318,17 +318,16 @@ class ExecutionEngine:
                 "This engine is closed; make a new one with ExecutionEngine.init(...)."
             )
         decoding = self._decoding.for_run(fps)
-        with _phase(profiler, INPUT_ASSEMBLY, run_id):
+        with phase(profiler, INPUT_ASSEMBLY, run_id):
             assemble_inputs(plan, given, state, decoding)
         if plan.substitutions:
-            with _phase(profiler, INPUT_VALIDATION, run_id):
+            with phase(profiler, INPUT_VALIDATION, run_id):
                 check_parameters(plan, state)
-        if self._models_to_warm:
-            self._warm_parameters(state)
+        self._preloader.load_chosen(state)
         run_step = self._step_function(state, run_id)
         if turn is not None:
             run_step = turn.keep_order(run_step)
-        with _phase(profiler, EXECUTION, run_id):
+        with phase(profiler, EXECUTION, run_id):
             if self._max_concurrent_steps == 1:
                 run_in_order(plan.steps, run_step)
             else:
@@ -344,9 +343,7 @@ class ExecutionEngine:
         def profiled(position: int) -> None:
             step = steps[position]
             metadata = {"step": step.name, "type": step.spec.type_id}
-            with profiler.profile_execution_phase(
-                STEP_EXECUTION, ("execution_engine_operation",), metadata, run_id
-            ):
+            with phase(profiler, STEP_EXECUTION, run_id, metadata):
                 runners[position].run(state)
 
         return profiled
@@ -372,57 +369,7 @@ class ExecutionEngine:
 
     def preload(self, dependencies: Sequence[str], parameters: Mapping[str, Any]) -> None:
         """Loads models, with `dependencies_pre_init` and `init_parameters` as in `init`."""
-        unknown = [name for name in dependencies if name not in PRELOADABLE]
-        if unknown:
-            raise WorkflowEnvironmentConfigurationError(
-                f"dependencies_pre_init knows {', '.join(PRELOADABLE)}, got {', '.join(unknown)}."
-            )
-        manager = _engine_parameter(parameters, "model_manager")
-        if manager is None:
-            raise WorkflowEnvironmentConfigurationError(
-                "dependencies_pre_init needs the init parameter 'model_manager' to load models "
-                "with."
-            )
-        self._model_manager = manager
-        for step in self.plan.steps:
-            for name, field in step.spec.fields.items():
-                if not any(_MODEL_KIND in reference.kinds for reference in field.references):
-                    continue
-                constant = step.constants.get(name)
-                if isinstance(constant, str):
-                    manager.warm_up(constant)
-        self._models_to_warm = [
-            item.declaration.name
-            for item in self.plan.inputs
-            if _MODEL_KIND in item.declaration.kinds and item.declaration.is_parameter
-        ]
-
-    def _warm_parameters(self, state: RunState) -> None:
-        names, self._models_to_warm = set(self._models_to_warm), []
-        for item in self.plan.inputs:
-            if item.declaration.name in names and isinstance(state.slots[item.slot], str):
-                self._model_manager.warm_up(state.slots[item.slot])
-
-
-def _phase(
-    profiler: WorkflowsProfiler | None, name: str, run_id: str | None
-) -> AbstractContextManager[None]:
-    if profiler is None:
-        return nullcontext()
-    phase: AbstractContextManager[None] = profiler.profile_execution_phase(
-        name, ("execution_engine_operation",), None, run_id
-    )
-    return phase
-
-
-def _engine_parameter(parameters: Mapping[str, Any], name: str) -> Any:
-    qualified = f"workflows_core.{name}"
-    return parameters[qualified] if qualified in parameters else parameters.get(name)
-
-
-def _own_id(definition: Mapping[str, Any]) -> str | None:
-    own = definition.get("id") if isinstance(definition, Mapping) else None
-    return own if isinstance(own, str) else None
+        self._preloader.load(dependencies, parameters)
 
 
 def _error_handler(handler: str | StepErrorHandler | None) -> StepErrorHandler | None:

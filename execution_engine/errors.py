@@ -269,15 +269,16 @@ class ClientCausedStepExecutionError(StepExecutionError):
 class InvalidFieldValueError(ValueError):
     """A field of a step got a value, through a reference, that it does not take.
 
-    Blocks raise it where no schema has seen the value. It leaves the engine as
-    `ClientCausedStepExecutionError` with the status 400: the step itself has no fault.
+    Blocks raise it where no schema has seen the value. It leaves the engine inside a
+    `StepExecutionError`; servers answer with the status 400: the step itself has no fault.
     """
 
 
 class ForbiddenByHostError(PermissionError):
     """A step asks for what its host does not allow: files, variables of the environment.
 
-    Blocks raise it; it leaves the engine as `ClientCausedStepExecutionError` with the status 403.
+    Blocks raise it; it leaves the engine inside a `StepExecutionError`; servers answer with the
+    status 403.
     """
 
 

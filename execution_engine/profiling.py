@@ -11,7 +11,7 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -25,6 +25,7 @@ STEP_EXECUTION = "step_execution"
 OUTPUTS_CONSTRUCTION = "outputs_construction"
 
 TraceEvent = dict[str, Any]
+_CATEGORIES = ("execution_engine_operation",)
 
 
 class WorkflowsProfiler(Protocol):
@@ -53,6 +54,28 @@ class WorkflowsProfiler(Protocol):
         run_id: str | None = None,
     ) -> None:
         """Notes a moment."""
+
+
+def phase(
+    profiler: WorkflowsProfiler | None,
+    name: str,
+    run_id: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
+) -> AbstractContextManager[None]:
+    """A context manager around one phase of the engine's work; it does nothing without a profiler.
+
+    Args:
+        profiler: records the phase.
+        name: the phase, such as `WORKFLOW_COMPILATION`.
+        run_id: the run it belongs to, None outside of runs.
+        metadata: JSON data to keep with it.
+    """
+    if profiler is None:
+        return nullcontext()
+    recorded: AbstractContextManager[None] = profiler.profile_execution_phase(
+        name, _CATEGORIES, metadata, run_id
+    )
+    return recorded
 
 
 class ChromeTraceProfiler:

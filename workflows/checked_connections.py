@@ -4,7 +4,6 @@ HTTP and decides about no address.
 
 from __future__ import annotations
 
-import ipaddress
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -12,7 +11,8 @@ from typing import Any
 
 import httpcore
 
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+from workflows.public_addresses import Address
+
 # (host, port) -> the checked addresses to try, in order
 AddressesOf = Callable[[str, int], list[Address]]
 

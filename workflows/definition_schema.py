@@ -8,8 +8,8 @@ import copy
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from blocks.index import block_schema
 from execution_engine.block_api.spec import BlockSpec
+from execution_engine.definition.json_pointer import pointer_part
 from execution_engine.definition.model import (
     BATCH_INPUT_TYPE,
     IMAGE_INPUT_TYPES,
@@ -18,6 +18,7 @@ from execution_engine.definition.model import (
     VIDEO_METADATA_INPUT_TYPE,
 )
 from execution_engine.registry.registry import BlockRegistry
+from workflows.published_schemas import published_schema
 
 if TYPE_CHECKING:
     from workflows.session import Session
@@ -50,7 +51,7 @@ def schema_of_registry(registry: BlockRegistry) -> dict[str, Any]:
     choices = []
     type_ids: list[str] = []
     for type_id, spec in sorted(registry.specs.items()):
-        schema = shared.hoist(type_id, _published(registry, spec))
+        schema = shared.hoist(type_id, published_schema(registry, spec))
         definitions[type_id] = _with_aliases(schema, spec)
         names = [type_id, *spec.aliases]
         type_ids += names
@@ -99,13 +100,6 @@ def schema_of_registry(registry: BlockRegistry) -> dict[str, Any]:
             **definitions,
         },
     }
-
-
-def _published(registry: BlockRegistry, spec: BlockSpec) -> dict[str, Any]:
-    try:
-        return block_schema(spec.type_id)
-    except KeyError:  # a block of another plug-in, or one loaded without the generated files
-        return registry.load(spec.type_id).manifest.model_json_schema()
 
 
 class _SharedDefinitions:
@@ -275,8 +269,7 @@ def _output_schema() -> dict[str, Any]:
 
 def _pointer(name: str) -> str:
     """A name as one part of the fragment of a reference."""
-    escaped = name.replace("~", "~0").replace("/", "~1")
-    return escaped.replace("%", "%25").replace(" ", "%20")
+    return pointer_part(name).replace("%", "%25").replace(" ", "%20")
 
 
 def _unpointer(reference: str) -> str:

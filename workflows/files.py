@@ -1,4 +1,4 @@
-"""Writing a file as a whole, so that nobody ever reads half of it. Knows no content."""
+"""Writing files so that nobody reads half of one or loses one that is read. Knows no content."""
 
 from __future__ import annotations
 
@@ -9,6 +9,16 @@ from contextlib import suppress
 from pathlib import Path
 
 _LONGEST_BEGINNING = 64
+
+
+def is_same_file(one: Path, other: Path) -> bool:
+    """Whether two paths lead to one file: by their text, through links, or as hard links."""
+    if one.resolve() == other.resolve():
+        return True
+    try:
+        return one.samefile(other)
+    except OSError:  # one of them is not there, so it is no other name of the other
+        return False
 
 
 def write_whole(path: Path, content: bytes) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from execution_engine.compiler.compiler import find_problems, inspect_graph
 from execution_engine.compiler.graph import Graph
-from execution_engine.compiler.validation_messages import pointer_part
+from execution_engine.definition.json_pointer import pointer_part
 from execution_engine.definition.model import Definition
 from execution_engine.definition.references import (
     Reference,

@@ -10,7 +10,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from execution_engine.compiler.validation_messages import pointer_part
+from execution_engine.definition.json_pointer import pointer_part
 from execution_engine.definition.problems import ProblemList
 from execution_engine.errors import Problem, WorkflowDefinitionError, WorkflowSyntaxError
 

@@ -14,9 +14,9 @@ from execution_engine.executor.report import RunReport
 from execution_engine.kinds.representation import NUMPY
 from execution_engine.plan import Plan
 from execution_engine.profiling import WorkflowsProfiler
+from execution_engine.registry.init_parameters import core_parameter
 from workflows.loading import WorkflowSource
 from workflows.session import (
-    CORE_SOURCE,
     MODEL_MANAGER,
     REMOTE,
     RepresentationName,
@@ -124,7 +124,7 @@ def run_locally(
         name = _file_of(workflow)
         workflow = definition_of(workflow)
         parameters = init_parameters or {}
-        manager = parameters.get(f"{CORE_SOURCE}.{MODEL_MANAGER}", parameters.get(MODEL_MANAGER))
+        manager = core_parameter(parameters, MODEL_MANAGER)
         if manager is None and session.execution_mode(parameters) == REMOTE:
             manager = session.remote_models
         session.locks.check(

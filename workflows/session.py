@@ -16,14 +16,16 @@ from execution_engine.executor.limits import SizeLimits
 from execution_engine.images.codec import ImageCodec
 from execution_engine.kinds.representation import CPU, NUMPY, resolved
 from execution_engine.plan import Plan
-from execution_engine.profiling import WORKFLOW_COMPILATION, WorkflowsProfiler
+from execution_engine.profiling import WORKFLOW_COMPILATION, WorkflowsProfiler, phase
 from execution_engine.registry.discovery import discover_plugins
+from execution_engine.registry.init_parameters import CORE_SOURCE, core_name, core_parameter
 from execution_engine.registry.registry import BlockRegistry
 from workflows.loading import WorkflowSource, load_definition
 
 if TYPE_CHECKING:
+    from inference_models.manager.descriptions import ModelStatus
     from inference_models.manager.dispatch import DispatcherFactory
-    from inference_models.manager.manager import CallObserver, ModelManager, ModelStatus
+    from inference_models.manager.manager import CallObserver, ModelManager
     from workflows.locking.checks import LockChecks
     from workflows.remote.client import RemoteServer
     from workflows.remote.models import RemoteModels
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
 
 RepresentationName = Literal["numpy", "tensor", "auto"]
 
-CORE_SOURCE = "workflows_core"
 MODEL_MANAGER = "model_manager"
 STEP_EXECUTION_MODE = "step_execution_mode"
 REMOTE = "remote"
@@ -188,11 +189,7 @@ class Session:
         representation: str,
     ) -> Plan:
         definition = definition_of(workflow)
-        if profiler is None:
-            return self.plans.get(definition, representation)
-        with profiler.profile_execution_phase(
-            WORKFLOW_COMPILATION, ("execution_engine_operation",)
-        ):
+        with phase(profiler, WORKFLOW_COMPILATION):
             return self.plans.get(definition, representation)
 
     def engine(
@@ -231,13 +228,12 @@ class Session:
         self._check_open()
         given = init_parameters or {}
         plan = self._compile(workflow, profiler, resolved(representation, self._device(given)))
-        own_id = plan.definition.raw.get("id")
         return ExecutionEngine(
             plan,
             self.registry,
             self._init_parameters(plan, given),
             max_concurrent_steps=max_concurrent_steps,
-            workflow_id=own_id if isinstance(own_id, str) else workflow_id,
+            workflow_id=workflow_id,
             profiler=profiler,
             step_error_handler=step_error_handler,
             size_limits=self.size_limits,
@@ -267,9 +263,7 @@ class Session:
         """Where the models of a run are, without making a manager."""
         if self.execution_mode(given) == REMOTE:
             return CPU
-        manager = self._model_manager
-        for name in (MODEL_MANAGER, f"{CORE_SOURCE}.{MODEL_MANAGER}"):
-            manager = given.get(name, manager)
+        manager = core_parameter(given, MODEL_MANAGER, self._model_manager)
         return self.settings.device if manager is None else str(getattr(manager, "device", CPU))
 
     def execution_mode(self, given: Mapping[str, Any]) -> str:
@@ -277,11 +271,11 @@ class Session:
         the settings say.
         """
         own = None if self._owns_manager else self._model_manager
-        manager = _given(given, MODEL_MANAGER, own)
+        manager = core_parameter(given, MODEL_MANAGER, own)
         default = self.settings.step_execution_mode
         if manager is not None:
             default = getattr(manager, "execution_mode", "local")
-        return str(_given(given, STEP_EXECUTION_MODE, default))
+        return str(core_parameter(given, STEP_EXECUTION_MODE, default))
 
     def _init_parameters(self, plan: Plan, given: Mapping[str, Any]) -> dict[str, Any]:
         offered: dict[str, Any] = {"image_codec": self.image_codec}
@@ -289,7 +283,7 @@ class Session:
             offered[name] = getattr(self.settings, name)
         offered[STEP_EXECUTION_MODE] = self.execution_mode(given)
         if any(MODEL_MANAGER in step.spec.init_parameters for step in plan.steps) and not any(
-            name in given for name in (MODEL_MANAGER, f"{CORE_SOURCE}.{MODEL_MANAGER}")
+            name in given for name in (MODEL_MANAGER, core_name(MODEL_MANAGER))
         ):
             own = None if self._owns_manager else self._model_manager
             remote = offered[STEP_EXECUTION_MODE] == REMOTE
@@ -302,7 +296,7 @@ class Session:
             # Both names: the qualified one wins over the plug-in's own default, which is "off";
             # the plain one reaches the blocks of other plug-ins.
             chosen = given.get(name, value)
-            parameters.setdefault(f"{CORE_SOURCE}.{name}", chosen)
+            parameters.setdefault(core_name(name), chosen)
             parameters.setdefault(name, chosen)
         return parameters
 
@@ -321,11 +315,6 @@ def definition_of(workflow: WorkflowSource | Workflow) -> Mapping[str, Any]:
         return workflow.definition
     definition: Mapping[str, Any] = load_definition(workflow).definition
     return definition
-
-
-def _given(given: Mapping[str, Any], name: str, default: Any) -> Any:
-    """An init parameter under its qualified or its plain name."""
-    return given.get(f"{CORE_SOURCE}.{name}", given.get(name, default))
 
 
 def _installed_blocks() -> BlockRegistry:
@@ -374,7 +363,7 @@ def _dispatcher(settings: WeftlensSettings) -> DispatcherFactory | None:
 def _image_codec(settings: WeftlensSettings) -> ImageCodec:
     fetch = None
     if settings.allow_image_urls:
-        from workflows.image_sources import ImageUrlFetcher
+        from workflows.image_urls import ImageUrlFetcher
 
         fetch = ImageUrlFetcher(settings.image_url_max_bytes, settings.image_url_timeout)
     return ImageCodec(

@@ -15,9 +15,9 @@ from execution_engine.block_api.block import WorkflowBlock, WorkflowBlockManifes
 from execution_engine.block_api.spec import BlockSpec, FieldSpec, OutputSpec, ReferenceSpec
 from execution_engine.compiler.validation_messages import (
     add_validation_problems,
-    pointer_part,
     reference_hint,
 )
+from execution_engine.definition.json_pointer import pointer_part
 from execution_engine.definition.model import Definition, StepDeclaration
 from execution_engine.definition.problems import Hint, ProblemList
 from execution_engine.definition.references import (

@@ -17,6 +17,7 @@ from execution_engine.block_api.selector import (
     STEP_PATTERN,
 )
 from execution_engine.block_api.spec import BlockSpec, FieldSpec
+from execution_engine.definition.json_pointer import pointer_part
 from execution_engine.definition.model import StepDeclaration
 from execution_engine.definition.parser import describe
 from execution_engine.definition.problems import ProblemList
@@ -231,11 +232,6 @@ def expectation(detail: Mapping[str, Any], field: FieldSpec | None) -> str:
         return _PLAIN_TYPES[base]
     text = str(detail["msg"]).removeprefix("Value error, ").rstrip(".")
     return f"valid ({text[0].lower() + text[1:] if text else kind})"
-
-
-def pointer_part(part: str | int) -> str:
-    """A member name or position as one part of a JSON pointer."""
-    return str(part).replace("~", "~0").replace("/", "~1")
 
 
 def reference_hint(text: str) -> str | None:

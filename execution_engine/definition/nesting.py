@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from execution_engine.definition.json_pointer import pointer_part
+
 DEEPEST_NESTING = 200
 _SHOWN_PARTS = 3
 
@@ -26,6 +28,6 @@ def find_too_deep(value: Any, limit: int = DEEPEST_NESTING) -> str | None:
             return where
         for key, item in entries:
             if isinstance(item, (Mapping, list, tuple)):
-                part = f"/{str(key).replace('~', '~0').replace('/', '~1')}"
-                left.append((item, depth + 1, where + part if depth < _SHOWN_PARTS else where))
+                inner = f"{where}/{pointer_part(key)}" if depth < _SHOWN_PARTS else where
+                left.append((item, depth + 1, inner))
     return None

@@ -7,17 +7,10 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from execution_engine.definition.references import is_reference
-from execution_engine.errors import (
-    BlockTraceback,
-    ClientCausedStepExecutionError,
-    ForbiddenByHostError,
-    InvalidFieldValueError,
-    StepExecutionError,
-)
+from execution_engine.errors import BlockTraceback, StepExecutionError
 from execution_engine.plan import StepPlan
 
 StepErrorHandler = Callable[[str, Exception], None]
-_BAD_REQUEST, _FORBIDDEN = 400, 403
 
 
 def raise_step_failure(
@@ -35,23 +28,13 @@ def raise_step_failure(
     if handler is not None:
         handler(step.name, error)
     last = traceback.extract_tb(error.__traceback__)[-1:]
-    failure: StepExecutionError
-    if isinstance(error, (InvalidFieldValueError, ForbiddenByHostError)):
-        failure = ClientCausedStepExecutionError(
-            str(error),
-            status_code=_FORBIDDEN if isinstance(error, PermissionError) else _BAD_REQUEST,
-            inner_error=error,
-            block_id=step.name,
-            block_type=step.spec.type_id,
-        )
-    else:
-        failure = StepExecutionError(
-            str(error) or type(error).__name__,
-            context="workflow_execution | step_execution",
-            inner_error=error,
-            block_id=step.name,
-            block_type=step.spec.type_id,
-        )
+    failure = StepExecutionError(
+        str(error) or type(error).__name__,
+        context="workflow_execution | step_execution",
+        inner_error=error,
+        block_id=step.name,
+        block_type=step.spec.type_id,
+    )
     failure.block_traceback = BlockTraceback(
         "".join(traceback.format_exception(error)),
         last[0].lineno if last else None,

@@ -1,9 +1,12 @@
 """`BatchingDispatcher`: joins calls that come at the same time into one forward pass.
 
-Scheduling: as many forward passes run at once as the cores allow; a call that finds room runs at
-once on its own thread, and what had to wait is shared out evenly. Pre- and post-processing stay on
-the callers' threads; only rows of input and raw outputs change threads. Whose turn it is belongs to
-`fair_queue`, what a forward pass does to `model`.
+A call that finds room runs at once on its own thread; what had to wait is shared out evenly over
+the forward passes that the cores allow side by side. Passes keep all cores unless the
+`ThreadBudget` says otherwise: two cores give an image of parts-seg/1 in 15 ms, in 13 under load in
+batches of four; one core each, in 22 and in 11.
+
+Pre- and post-processing stay on the callers' threads. Whose turn it is belongs to `fair_queue`,
+what a forward pass does to `model`.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ from inference_models.errors import (
 )
 from inference_models.families.parameters import InferenceParameters
 from inference_models.families.pipeline import Prediction
-from inference_models.manager.call_context import CallContext, current_call
+from inference_models.manager.call_context import current_call
 from inference_models.manager.dispatch import DispatcherFactory
 from inference_models.manager.fair_queue import FairQueue, Part, Window
 from inference_models.manager.model import Model
@@ -36,8 +39,6 @@ _log = logging.getLogger(__name__)
 DEFAULT_MAX_BATCH = 8
 DEFAULT_MAX_DELAY_MS = 2.0
 DEFAULT_QUEUE_SIZE = 128
-# How often a caller who may give up at any time is asked whether he has.
-_POLL_SECONDS = 0.05
 _LONGEST_RETRY_SECONDS = 60.0
 _SHORTEST_RETRY_SECONDS = 0.1
 
@@ -222,11 +223,10 @@ class BatchingDispatcher:
             raise window.error
 
     def _wait(self, window: Window) -> None:
-        context = window.context
         with self._lock:
             try:
                 while not window.done:
-                    window.changed.wait(_patience(context))
+                    window.changed.wait(window.context.patience())
                     if not window.done:
                         self._give_up_if_unwanted(window)
             finally:
@@ -401,11 +401,3 @@ class BatchingDispatcher:
                 if window.done:
                     window.changed.notify()
                 first = stop
-
-
-def _patience(context: CallContext) -> float | None:
-    """Seconds to wait before asking whether the answer is still wanted; None for ever."""
-    rest = None if context.end is None else max(0.0, context.end - time.monotonic())
-    if context.cancelled is None:
-        return rest
-    return _POLL_SECONDS if rest is None else min(rest, _POLL_SECONDS)

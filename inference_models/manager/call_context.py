@@ -11,6 +11,9 @@ from dataclasses import dataclass
 
 from inference_models.errors import ModelCallCancelledError, ModelDeadlineExceededError
 
+# How often a caller who may give up at any time is asked whether he has.
+_POLL_SECONDS = 0.05
+
 
 @dataclass(frozen=True, slots=True)
 class CallContext:
@@ -39,6 +42,13 @@ class CallContext:
             raise ModelDeadlineExceededError(
                 f"the deadline of a call of {model} passed before it ran"
             )
+
+    def patience(self) -> float | None:
+        """Seconds to wait before the next `check`; None when none is needed."""
+        rest = None if self.end is None else max(0.0, self.end - time.monotonic())
+        if self.cancelled is None:
+            return rest
+        return _POLL_SECONDS if rest is None else min(rest, _POLL_SECONDS)
 
 
 _NOBODY = CallContext()

@@ -6,7 +6,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -25,69 +24,18 @@ from inference_models.families.parameters import (
 )
 from inference_models.families.pipeline import Prediction
 from inference_models.families.request import ClassTable
+from inference_models.manager.descriptions import ModelDescription, ModelStatus
 from inference_models.manager.dispatch import Dispatcher, DispatcherFactory, InlineDispatcher
 from inference_models.manager.model import Model, ModelSettings
 from inference_models.manager.negotiation import PackagePreferences
 from inference_models.manager.package_selection import PackageSelector
 from inference_models.manager.residency import ModelMemory, Resident, Slot, SlotForgotten
 from inference_models.manager.resolution import ModelResolver, canonical_id
-from inference_models.manager.statistics import DispatchStatistics
-from inference_models.packages.model_config import ClassKeypoints
 from inference_models.packages.package import ModelPackage
-from inference_models.packages.tasks import Task
 from inference_models.preprocessing.images import ColorOrder
 
 # (model id, seconds, images answered or None when the call failed), after each call of a model
 CallObserver = Callable[[str, float, int | None], None]
-
-
-@dataclass(frozen=True, slots=True)
-class ModelDescription:
-    """What is known of a model without loading it.
-
-    Attributes:
-        model_id: the id it was asked for by.
-        task: what it does.
-        architecture: family of the network.
-        backend: what runs it.
-        class_names: names by class id.
-        keypoints: points of each class.
-        parameters: names of the parameters it takes.
-        location: where its package lies.
-    """
-
-    model_id: str
-    task: Task
-    architecture: str
-    backend: str
-    class_names: tuple[str, ...]
-    keypoints: tuple[ClassKeypoints, ...]
-    parameters: frozenset[str]
-    location: Path
-
-
-@dataclass(frozen=True, slots=True)
-class ModelStatus:
-    """State of one model of a manager.
-
-    Attributes:
-        model_ids: every id, path and alias it was asked for by.
-        task: what it does.
-        loaded: whether it is in memory.
-        nbytes: bytes it is charged with, 0 when not in memory.
-        in_use: calls under way.
-        loads: how often it was loaded.
-        statistics: what happened to its calls since it was loaded; None when it is not in memory or
-            its calls never wait for each other.
-    """
-
-    model_ids: tuple[str, ...]
-    task: Task
-    loaded: bool
-    nbytes: int
-    in_use: int
-    loads: int
-    statistics: DispatchStatistics | None = None
 
 
 class ModelManager:

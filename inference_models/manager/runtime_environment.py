@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import platform
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -87,7 +86,6 @@ def parse_jetson_release(text: str) -> Version:
     return (*parse_version(major.replace("# R", "").strip()), *parse_version(rest.strip()))
 
 
-@functools.cache
 def _installed(distribution: str) -> Version | None:
     """Version of a distribution whose package can be found."""
     try:

@@ -1,6 +1,6 @@
 """Load on the HTTP server. Run it as a module; nothing here asserts.
 
-    python -m tests.benchmarks.bench_serving [--requests 2000] [--clients 64] [--quick]
+    python -m tests.benchmarks.bench_serving [--requests 2000] [--clients 64] [--quick] [--url URL]
 
 Starts `weftlens serve` on a free port and sends base64 JPEGs from closed-loop clients. Prints, for
 a workflow of plain OpenCV steps and for one with the shipped model, with and without dynamic
@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import base64
-import json
 import os
 import re
 import signal
@@ -32,6 +31,7 @@ from typing import Any
 import cv2
 import httpx
 import numpy as np
+import orjson
 
 ROOT = Path(__file__).parents[2]
 COINS = ROOT / "examples" / "images" / "coins.png"
@@ -208,39 +208,60 @@ def load(
     clients: int,
     requests: int,
 ) -> Load:
-    """Sends requests from closed-loop clients."""
+    """Sends requests from closed-loop clients, each over a connection of its own.
+
+    The clients speak HTTP by hand: they share two cores with the server, and a client library costs
+    more of them than the server does.
+    """
     result = Load()
-    bodies = [json.dumps(_body(definition, picture)).encode() for picture in pictures]
+    host, port = url.removeprefix("http://").rstrip("/").split(":")
+    messages = [_message(_body(definition, picture), f"{host}:{port}") for picture in pictures]
     numbers = iter(range(requests))
 
-    async def client_loop(client: httpx.AsyncClient) -> None:
+    async def client_loop() -> None:
+        reader, writer = await asyncio.open_connection(host, int(port), limit=2**24)
         for number in numbers:
-            which = number % len(bodies)
+            which = number % len(messages)
             began = time.perf_counter()
             try:
-                response = await client.post(
-                    f"{url}/workflows/run",
-                    content=bodies[which],
-                    headers={"Content-Type": "application/json"},
-                )
-            except httpx.HTTPError as error:
+                writer.write(messages[which])
+                status, body = await asyncio.wait_for(_answer(reader), TIMEOUT)
+            except (OSError, EOFError, TimeoutError) as error:
                 result.failed[type(error).__name__] += 1
+                writer.close()
+                reader, writer = await asyncio.open_connection(host, int(port), limit=2**24)
                 continue
-            if response.status_code != 200:
-                result.failed[str(response.status_code)] += 1
+            if status != 200:
+                result.failed[str(status)] += 1
                 continue
             result.latencies.append(time.perf_counter() - began)
-            result.wrong += not _same(response.json()["outputs"][0], expected[which])
+            result.wrong += not _same(orjson.loads(body)["outputs"][0], expected[which])
+        writer.close()
 
     async def run() -> None:
-        limits = httpx.Limits(max_connections=clients)
-        async with httpx.AsyncClient(timeout=TIMEOUT, limits=limits) as client:
-            await asyncio.gather(*(client_loop(client) for _ in range(clients)))
+        await asyncio.gather(*(client_loop() for _ in range(clients)))
 
     began = time.perf_counter()
     asyncio.run(run())
     result.seconds = time.perf_counter() - began
     return result
+
+
+def _message(body: dict[str, Any], host: str) -> bytes:
+    content = orjson.dumps(body)
+    head = (
+        f"POST /workflows/run HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
+        f"Content-Length: {len(content)}\r\n\r\n"
+    )
+    return head.encode() + content
+
+
+async def _answer(reader: asyncio.StreamReader) -> tuple[int, bytes]:
+    head = await reader.readuntil(b"\r\n\r\n")
+    length = re.search(rb"(?i)content-length: *(\d+)", head)
+    if length is None:
+        raise EOFError("an answer without a length")
+    return int(head.split(b" ", 2)[1]), await reader.readexactly(int(length[1]))
 
 
 def _body(definition: dict[str, Any], picture: str) -> dict[str, Any]:
@@ -272,11 +293,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("--requests", type=int, default=2000)
     parser.add_argument("--clients", type=int, default=64)
+    parser.add_argument("--url", help="measure a server that runs already, with OpenCV steps only")
     parser.add_argument("--quick", action="store_true", help="few requests, to see that it works")
     options = parser.parse_args()
     requests = 100 if options.quick else options.requests
     clients = min(options.clients, requests)
     print(f"serving: {requests} requests from {clients} clients")
+    if options.url:
+        expected = sequential(options.url, DISCS, disc_pictures())
+        result = load(options.url, DISCS, disc_pictures(), expected, clients, requests)
+        print(f"  {options.url:20s} {result}")
+        return
     cases = (
         ("OpenCV steps", DISCS, disc_pictures(), {}),
         ("model, no batching", PARTS, coin_pictures(), {"dynamic_batching": "false"}),

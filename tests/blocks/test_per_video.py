@@ -18,6 +18,15 @@ class TestPerVideo:
         assert seen == [None, 5]
         assert state.get("a") == 5
 
+    def test_get_or_make(self) -> None:
+        """A value is made once a video, and counts as used when it is asked for."""
+        state: PerVideo[list[int]] = PerVideo(max_videos=2)
+        first = state.get_or_make("a", list)
+        state.get_or_make("b", list)
+        assert state.get_or_make("a", list) is first
+        state.get_or_make("c", list)
+        assert [state.get(video) is None for video in ("a", "b", "c")] == [False, True, False]
+
     def test_is_bounded(self) -> None:
         """The video that was not used for longest is forgotten."""
         state: PerVideo[int] = PerVideo(max_videos=2)

@@ -8,7 +8,26 @@ from pathlib import Path
 
 import pytest
 
-from workflows.files import write_whole
+from workflows.files import is_same_file, write_whole
+
+
+class TestIsSameFile:
+    def test_names_of_one_file(self, tmp_path: Path) -> None:
+        """Links of both kinds and roundabout paths are the file; files with equal content not."""
+        path = tmp_path / "a"
+        path.touch()
+        (tmp_path / "soft").symlink_to(path)
+        (tmp_path / "hard").hardlink_to(path)
+        (tmp_path / "b").touch()
+        for other in ("a", "soft", "hard", f"../{tmp_path.name}/a"):
+            assert is_same_file(path, tmp_path / other)
+            assert is_same_file(tmp_path / other, path)
+        assert not is_same_file(path, tmp_path / "b")
+
+    def test_files_that_are_not_there(self, tmp_path: Path) -> None:
+        """Equal names are one file to be, other names are not."""
+        assert is_same_file(tmp_path / "x", tmp_path / "y" / ".." / "x")
+        assert not is_same_file(tmp_path / "x", tmp_path / "y")
 
 
 class TestWriteWhole:

@@ -267,7 +267,7 @@ class TestEngine:
             session.engine(blur_definition) as engine,
             pytest.raises(RuntimeInputError, match="only public addresses are fetched"),
         ):
-            engine.run({"image": "http://127.0.0.1:9/a.png"})
+            engine.run({"image": "http://127.0.0.1/a.png"})
 
 
 class TestClose:

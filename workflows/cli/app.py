@@ -11,19 +11,16 @@ from typing import Annotated
 import typer
 
 from workflows.cli.exit_codes import OK, PROBLEM
+from workflows.cli.option_types import JsonOption, ParamOption, WorkflowArgument
 from workflows.cli.pinning import add_block_commands, add_pinning_commands
 from workflows.cli.video_options import add_video_command
 
-_WorkflowArgument = Annotated[
-    Path, typer.Argument(metavar="WORKFLOW", help="JSON file of a workflow.")
-]
 _KeysFileOption = Annotated[
     Path,
     typer.Option(
         "--file", "-f", envvar="WEFTLENS_SERVER_API_KEYS", help="File with the hashes of keys."
     ),
 ]
-_JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
 
 class ImageFormat(StrEnum):
@@ -80,7 +77,7 @@ def build_app() -> typer.Typer:
 
     @app.command()
     def run(
-        workflow: _WorkflowArgument,
+        workflow: WorkflowArgument,
         more_images: Annotated[
             list[Path] | None,
             typer.Argument(metavar="IMAGES", help="Images or folders of images to run on."),
@@ -89,15 +86,7 @@ def build_app() -> typer.Typer:
             list[Path] | None,
             typer.Option("--image", "-i", help="An image or folder; may be given several times."),
         ] = None,
-        param: Annotated[
-            list[str] | None,
-            typer.Option(
-                "--param",
-                "-p",
-                metavar="NAME=VALUE",
-                help="Value of another input: JSON, else text; may be given several times.",
-            ),
-        ] = None,
+        param: ParamOption = None,
         input_name: Annotated[
             str | None,
             typer.Option("--input", help="The input the images go to, when there are several."),
@@ -105,7 +94,7 @@ def build_app() -> typer.Typer:
         out: Annotated[
             Path | None, typer.Option("--out", "-o", help="Folder for pictures and JSON.")
         ] = None,
-        as_json: _JsonOption = False,
+        as_json: JsonOption = False,
         workers: Annotated[
             int, typer.Option("--workers", min=1, help="Images worked on at the same time.")
         ] = 1,
@@ -161,11 +150,11 @@ def build_app() -> typer.Typer:
 
     @app.command()
     def check(
-        workflow: _WorkflowArgument,
+        workflow: WorkflowArgument,
         strict: Annotated[
             bool, typer.Option("--strict", help="Report fields that blocks do not know, too.")
         ] = False,
-        as_json: _JsonOption = False,
+        as_json: JsonOption = False,
     ) -> None:
         """Check a workflow and list everything that is wrong with it."""
         from workflows.cli.check import check_command
@@ -174,7 +163,7 @@ def build_app() -> typer.Typer:
 
     @app.command()
     def describe(
-        workflow: _WorkflowArgument,
+        workflow: WorkflowArgument,
         draw: Annotated[
             Path | None,
             typer.Option("--draw", help="Write a picture of the graph: .svg, .dot or .mmd."),
@@ -231,7 +220,7 @@ def build_app() -> typer.Typer:
         raise typer.Exit(serve_command(host, port, models or [], workflows, api_keys, locked))
 
     @app.command()
-    def doctor(as_json: _JsonOption = False) -> None:
+    def doctor(as_json: JsonOption = False) -> None:
         """Look at the installation: versions, extras, name clashes, settings."""
         from workflows.cli.doctor import doctor_command
 
@@ -260,7 +249,7 @@ def _blocks_app() -> typer.Typer:
         every: Annotated[
             bool, typer.Option("--all", help="Blocks known by name but not built, too.")
         ] = False,
-        as_json: _JsonOption = False,
+        as_json: JsonOption = False,
     ) -> None:
         """List the blocks by group."""
         from workflows.cli.blocks import list_blocks
@@ -270,7 +259,7 @@ def _blocks_app() -> typer.Typer:
     @app.command()
     def show(
         type_id: Annotated[str, typer.Argument(metavar="TYPE", help="Type id, alias or name.")],
-        as_json: _JsonOption = False,
+        as_json: JsonOption = False,
     ) -> None:
         """Show the fields and outputs of a block, and a step to paste."""
         from workflows.cli.blocks import show_block
@@ -321,7 +310,7 @@ def _keys_app() -> typer.Typer:
         days: Annotated[
             float | None, typer.Option("--days", min=0.0, help="Days until it ends; never if not.")
         ] = None,
-        as_json: _JsonOption = False,
+        as_json: JsonOption = False,
     ) -> None:
         """Make a key and print it: it is shown only once."""
         from workflows.cli.keys import create_key
@@ -329,7 +318,7 @@ def _keys_app() -> typer.Typer:
         raise typer.Exit(create_key(file, name, workflow or [], specifications, days, as_json))
 
     @app.command("list")
-    def list_command(file: _KeysFileOption, as_json: _JsonOption = False) -> None:
+    def list_command(file: _KeysFileOption, as_json: JsonOption = False) -> None:
         """List the keys: id, state, end, name and what each permits."""
         from workflows.cli.keys import list_keys
 

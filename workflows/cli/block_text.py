@@ -1,4 +1,4 @@
-"""What `weftlens blocks show` says about one block. Chooses no block and prints nothing."""
+"""What the command line says about one block. Chooses no block and prints nothing."""
 
 from __future__ import annotations
 
@@ -7,12 +7,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from execution_engine.block_api.spec import BlockSpec, FieldSpec
+from execution_engine.registry.registry import BlockRegistry
 
 _LONGEST_DEFAULT = 40
 _BELOW = ("anyOf", "oneOf", "allOf", "items", "additionalProperties")
 _PLACEHOLDERS: Mapping[str, Any] = {
     "string": "", "integer": 0, "number": 0.0, "boolean": False, "array": [], "object": {},
 }  # fmt: skip
+
+
+def nearest_hint(registry: BlockRegistry, type_id: str) -> str:
+    """The end of a message about an unknown block: the ids that look most like it."""
+    near = registry.nearest_types(type_id)
+    return f"; nearest: {', '.join(near)}" if near else ""
 
 
 def block_text(

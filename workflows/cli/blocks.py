@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterable
 from typing import Any
 
 from rich.table import Table
 
-from blocks.index import block_schema
+from execution_engine.block_api.digest import VERSION_SUFFIX
 from execution_engine.block_api.spec import BlockSpec
 from execution_engine.registry.registry import BlockRegistry
-from workflows.cli.block_text import block_text
+from workflows.cli.block_text import block_text, nearest_hint
 from workflows.cli.exit_codes import OK, PROBLEM
 from workflows.cli.terminal import output_console, write, write_error, write_json
+from workflows.published_schemas import published_schema
 from workflows.session import Session
+from workflows.upgrading.versions import number_of, versions_of
 
 _NARROWEST_TABLE = 100
-_VERSION = re.compile(r"@v(\d+)$")
 
 
 def list_blocks(every: bool, as_json: bool) -> int:
@@ -65,8 +65,7 @@ def search_blocks(text: str) -> int:
             write("\nKnown by name, not in this build")
             _print_rows((type_id, title, "") for type_id, title in unbuilt)
         if not found and not unbuilt:
-            near = registry.nearest_types(text)
-            hint = f"; nearest: {', '.join(near)}" if near else ""
+            hint = nearest_hint(registry, text)
             write_error(f"no block has '{text}' in its id, name, description or keywords{hint}")
             return PROBLEM
     return OK
@@ -95,15 +94,13 @@ def show_block(type_id: str, as_json: bool) -> int:
             if known is not None:
                 write_error(f"{known.type_id} ({known.title}) is known, but not in this build")
             else:
-                near = registry.nearest_types(type_id)
-                hint = f"; nearest: {', '.join(near)}" if near else ""
-                write_error(f"there is no block '{type_id}'{hint}")
+                write_error(f"there is no block '{type_id}'{nearest_hint(registry, type_id)}")
             return PROBLEM
-        schema = _schema(registry, spec)
+        schema = published_schema(registry, spec)
         if as_json:
             write_json(schema)
             return OK
-        others = [one.type_id for one in _versions(registry, spec) if one is not spec]
+        others = [one.type_id for one in reversed(versions_of(registry, spec)) if one is not spec]
         write(block_text(spec, schema, others))
     return OK
 
@@ -136,13 +133,13 @@ def _newest_by_name(registry: BlockRegistry, name: str) -> list[BlockSpec]:
     """The newest version of each block whose id without plug-in and version, or else title, is
     `name`; when there is none, of each whose id holds all its words.
     """
-    wanted = _VERSION.sub("", name.strip()).casefold().replace(" ", "_").replace("-", "_")
-    if not wanted or _VERSION.search(name):
+    wanted = VERSION_SUFFIX.sub("", name.strip()).casefold().replace(" ", "_").replace("-", "_")
+    if not wanted or VERSION_SUFFIX.search(name):
         return []
     newest: dict[str, BlockSpec] = {}
     for spec in registry.specs.values():
-        family = _VERSION.sub("", spec.type_id)
-        if family not in newest or _version(spec) > _version(newest[family]):
+        family = VERSION_SUFFIX.sub("", spec.type_id)
+        if family not in newest or number_of(spec) > number_of(newest[family]):
             newest[family] = spec
     exact = [
         spec
@@ -153,18 +150,6 @@ def _newest_by_name(registry: BlockRegistry, name: str) -> list[BlockSpec]:
         return exact
     words = [word for word in wanted.split("_") if word]
     return [spec for spec in newest.values() if _has_all(words, spec.family.casefold())]
-
-
-def _versions(registry: BlockRegistry, spec: BlockSpec) -> list[BlockSpec]:
-    """All versions of a block, newest first."""
-    family = _VERSION.sub("", spec.type_id)
-    same = [one for one in registry.specs.values() if _VERSION.sub("", one.type_id) == family]
-    return sorted(same, key=_version, reverse=True)
-
-
-def _version(spec: BlockSpec) -> int:
-    found = _VERSION.search(spec.type_id)
-    return int(found[1]) if found else 0
 
 
 def _has_all(words: Iterable[str], text: str) -> bool:
@@ -193,14 +178,7 @@ def _summary(spec: BlockSpec) -> dict[str, Any]:
     }
 
 
-def _schema(registry: BlockRegistry, spec: BlockSpec) -> dict[str, Any]:
-    try:
-        return block_schema(spec.type_id)
-    except KeyError:  # a block of another plug-in
-        return registry.load(spec.type_id).manifest.model_json_schema()
-
-
 def _searched(registry: BlockRegistry, spec: BlockSpec) -> str:
-    keywords = _schema(registry, spec).get("search_keywords", ())
+    keywords = published_schema(registry, spec).get("search_keywords", ())
     parts = (spec.type_id, *spec.aliases, spec.title, spec.short_description, *map(str, keywords))
     return " ".join(parts).casefold()

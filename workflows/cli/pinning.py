@@ -9,10 +9,8 @@ from typing import Annotated
 
 import typer
 
-_WorkflowArgument = Annotated[
-    Path, typer.Argument(metavar="WORKFLOW", help="JSON file of a workflow.")
-]
-_JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+from workflows.cli.option_types import JsonOption, WorkflowArgument
+
 _FolderOption = Annotated[
     Path | None,
     typer.Option(
@@ -31,7 +29,7 @@ def add_pinning_commands(app: typer.Typer) -> None:
 
     @app.command()
     def lock(
-        workflow: _WorkflowArgument,
+        workflow: WorkflowArgument,
         check: Annotated[
             bool, typer.Option("--check", help="Only say whether the lock holds; write nothing.")
         ] = False,
@@ -48,7 +46,7 @@ def add_pinning_commands(app: typer.Typer) -> None:
             Path | None,
             typer.Option("--out", "-o", help="The lock file; NAME.lock.json when not given."),
         ] = None,
-        as_json: _JsonOption = False,
+        as_json: JsonOption = False,
     ) -> None:
         """Write down what a workflow runs with: engine, blocks, models, each with its digest.
 
@@ -61,7 +59,7 @@ def add_pinning_commands(app: typer.Typer) -> None:
 
     @app.command()
     def upgrade(
-        workflow: _WorkflowArgument,
+        workflow: WorkflowArgument,
         step: Annotated[
             list[str] | None,
             typer.Option("--step", help="Only this step; may be given several times."),
@@ -98,7 +96,7 @@ def add_block_commands(app: typer.Typer) -> None:
     def diff(
         old: Annotated[str, typer.Argument(metavar="OLD", help="Type id of one version.")],
         new: Annotated[str, typer.Argument(metavar="NEW", help="Type id of another version.")],
-        as_json: _JsonOption = False,
+        as_json: JsonOption = False,
     ) -> None:
         """Show what differs between two versions of a block."""
         from workflows.cli.upgrade import diff_command
@@ -120,7 +118,7 @@ def _models_app() -> typer.Typer:
             raise typer.Exit(list_command(None, False))
 
     @app.command("list")
-    def list_models(models: _FolderOption = None, as_json: _JsonOption = False) -> None:
+    def list_models(models: _FolderOption = None, as_json: JsonOption = False) -> None:
         """List the models of the model folders and those that come with weftlens."""
         from workflows.cli.models import list_command
 
@@ -136,7 +134,7 @@ def _models_app() -> typer.Typer:
             typer.Option("--id", metavar="NAME/VERSION", help="Its id; else from the source."),
         ] = None,
         models: _FolderOption = None,
-        as_json: _JsonOption = False,
+        as_json: JsonOption = False,
     ) -> None:
         """Copy a model into the model folder, with a SHA256SUMS file of its digests."""
         from workflows.cli.models import add_command
@@ -145,7 +143,7 @@ def _models_app() -> typer.Typer:
 
     @app.command()
     def show(
-        model: _ModelArgument, models: _FolderOption = None, as_json: _JsonOption = False
+        model: _ModelArgument, models: _FolderOption = None, as_json: JsonOption = False
     ) -> None:
         """Show the task, classes, input, backend and files of a model."""
         from workflows.cli.models import show_command
@@ -158,7 +156,7 @@ def _models_app() -> typer.Typer:
             list[str] | None, typer.Argument(metavar="MODEL", help="Ids; all models if none.")
         ] = None,
         models: _FolderOption = None,
-        as_json: _JsonOption = False,
+        as_json: JsonOption = False,
     ) -> None:
         """Hash the files of models again and compare them with their SHA256SUMS."""
         from workflows.cli.models import verify_command

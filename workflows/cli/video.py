@@ -4,8 +4,10 @@ video, a summary at the end.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack, closing
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
@@ -23,8 +25,9 @@ from workflows.cli.terminal import (
     write_error,
     write_json,
 )
+from workflows.files import is_same_file
 from workflows.session import Session
-from workflows.video.annotated import AnnotatedVideos
+from workflows.video.annotated import AnnotatedVideos, video_paths
 from workflows.video.errors import VideoSourceError
 from workflows.video.progress import VideoProgress
 from workflows.video.report import VideoReport
@@ -78,7 +81,7 @@ def video_command(command: VideoCommand) -> int:
             write_error(error_text(command.workflow.name, error))
             return USAGE if isinstance(error, VideoSourceError) else PROBLEM
         try:
-            with ExitStack() as stack:
+            with _termination_as_interrupt(), ExitStack() as stack:
                 engine = stack.enter_context(session.engine(workflow))
                 videos = None
                 if command.out is not None:
@@ -116,6 +119,22 @@ def video_command(command: VideoCommand) -> int:
     return code
 
 
+@contextmanager
+def _termination_as_interrupt() -> Iterator[None]:
+    """Ends the run in good order on SIGTERM, as service managers send it: a video without its end
+    cannot be played.
+    """
+    may_set = threading.current_thread() is threading.main_thread()
+    if not may_set or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield  # somebody else decides what the signal does
+        return
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
 def _options(command: VideoCommand, plan: Plan, parameters: dict[str, Any]) -> VideoOptions:
     return VideoOptions(
         image_input=frame_input(plan, command.image_input, parameters),
@@ -129,12 +148,16 @@ def _options(command: VideoCommand, plan: Plan, parameters: dict[str, Any]) -> V
 
 
 def _protect(command: VideoCommand, sources: Sequence[VideoSource]) -> None:
-    """Raises `UsageError` when a file of the results is one that is read."""
-    read = {command.workflow.resolve()}
-    read.update(source.path.resolve() for source in sources if source.path is not None)
-    for target in (command.out, command.results):
-        if target is not None and target.resolve() in read:
+    """Raises `UsageError` when a file of the results is one that is read, or is both of them."""
+    read = [command.workflow, *(source.path for source in sources if source.path is not None)]
+    videos = [] if command.out is None else video_paths(command.out, sources)
+    results = [] if command.results is None else [command.results]
+    for target in (*videos, *results):
+        if any(is_same_file(target, path) for path in read):
             raise UsageError(f"'{target}' is read by this command and cannot be written")
+    for target in results:
+        if any(is_same_file(target, path) for path in videos):
+            raise UsageError(f"'{target}' cannot hold both the results and a video")
 
 
 def _write_lines(lines: TextIO, plan: Plan, result: FrameResult) -> None:

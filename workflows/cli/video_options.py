@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from workflows.cli.option_types import ParamOption, WorkflowArgument
+
 
 class FramePolicy(StrEnum):
     """What becomes of frames that come while the workflow is busy."""
@@ -21,9 +23,7 @@ def add_video_command(app: typer.Typer) -> None:
 
     @app.command()
     def video(
-        workflow: Annotated[
-            Path, typer.Argument(metavar="WORKFLOW", help="JSON file of a workflow.")
-        ],
+        workflow: WorkflowArgument,
         sources: Annotated[
             list[str],
             typer.Argument(
@@ -51,15 +51,7 @@ def add_video_command(app: typer.Typer) -> None:
             Path | None,
             typer.Option("--results", metavar="FILE", help="JSON lines to write, one a frame."),
         ] = None,
-        param: Annotated[
-            list[str] | None,
-            typer.Option(
-                "--param",
-                "-p",
-                metavar="NAME=VALUE",
-                help="Value of another input: JSON, else text; may be given several times.",
-            ),
-        ] = None,
+        param: ParamOption = None,
         input_name: Annotated[
             str | None,
             typer.Option("--input", help="The input the frames go to, when there are several."),

@@ -12,7 +12,8 @@ from importlib import metadata
 from typing import Any
 
 from blocks.index import behaviour_digests
-from blocks.indexing import SOURCE as OWN_SOURCE
+from execution_engine.plan import Plan
+from execution_engine.registry.init_parameters import CORE_SOURCE
 from execution_engine.registry.registry import BlockRegistry, LoadedBlock
 from workflows.locking.canonical import json_digest
 from workflows.locking.errors import WorkflowLockError
@@ -57,6 +58,19 @@ class BlockPins:
                 pin = self._pins[type_id] = self._make(self._registry.load(type_id))
             return pin
 
+    def pin_steps(self, plan: Plan) -> tuple[dict[str, str], dict[str, BlockPin], dict[str, str]]:
+        """Type ids of the steps by name, pins of their blocks by type id, and versions of the
+        distributions that these come from, except our own; errors as `pin`.
+        """
+        steps = {step.name: step.spec.type_id for step in plan.steps}
+        blocks = {type_id: self.pin(type_id) for type_id in dict.fromkeys(steps.values())}
+        distributions = {}
+        for type_id in blocks:
+            origin = self.origin(type_id)
+            if origin.version is not None:
+                distributions[origin.distribution] = origin.version
+        return steps, blocks, distributions
+
     def origin(self, type_id: str) -> Origin:
         """Where a block that was pinned comes from."""
         spec = self._registry.load(type_id).spec
@@ -66,7 +80,7 @@ class BlockPins:
     def _make(self, loaded: LoadedBlock) -> BlockPin:
         spec = loaded.spec
         origin = self._origin(spec.source, spec.module)
-        own = spec.source == OWN_SOURCE
+        own = spec.source == CORE_SOURCE
         try:
             manifest = manifest_digest(loaded)
         except Exception as error:  # code of a plug-in, and what pydantic says of its fields
@@ -96,7 +110,7 @@ class BlockPins:
             name = names[0] if names else ""
             origin = self._origins[key] = (
                 # The version of weftlens does not count: the digests say more.
-                Origin(name, None) if source == OWN_SOURCE else find_origin(name, module)
+                Origin(name, None) if source == CORE_SOURCE else find_origin(name, module)
             )
         return origin
 

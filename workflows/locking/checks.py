@@ -19,7 +19,7 @@ from workflows.locking.block_pins import BlockPins
 from workflows.locking.canonical import definition_digest
 from workflows.locking.errors import Drift, LockDriftError, WorkflowLockError
 from workflows.locking.lock_file import Lock, LockSource, lock_path, parse_lock, read_lock
-from workflows.locking.making import pin_model, pin_steps
+from workflows.locking.model_pins import pin_model
 from workflows.locking.models_of_workflow import ModelUses, models_of
 from workflows.model_folder.package_files import FileDigests
 
@@ -153,7 +153,7 @@ class LockChecks:
 
     def _fixed_drift(self, plan: Plan, lock: Lock, digest: str) -> Iterator[Drift]:
         """What cannot change as long as the process lives."""
-        steps, blocks, distributions = pin_steps(self, plan)
+        steps, blocks, distributions = self.blocks.pin_steps(plan)
         yield from drift.engine_drift(lock, ENGINE_VERSION)
         yield from drift.definition_drift(lock, digest, steps)
         yield from drift.distribution_drift(lock, distributions)
@@ -181,7 +181,7 @@ class LockChecks:
             locked = lock.models.get(model_id)
             if locked is None:
                 continue  # the workflow is another one than was locked, which is told already
-            found = pin_model(self._session, model_id, manager)
+            found = pin_model(manager or self._session.model_manager, self.files, model_id)
             if found != locked:
                 yield from drift.model_drift(model_id, locked, found)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from execution_engine.compiler.validation_messages import pointer_part
+from execution_engine.definition.json_pointer import pointer_part
 from workflows.locking.errors import NOTHING, Drift
 from workflows.locking.lock_file import BlockPin, Lock, ModelPin
 

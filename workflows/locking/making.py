@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from execution_engine.plan import Plan
 from execution_engine.versions import ENGINE_VERSION
 from workflows.locking.canonical import definition_digest
 from workflows.locking.errors import WorkflowLockError
-from workflows.locking.lock_file import BlockPin, Lock, ModelPin
+from workflows.locking.lock_file import Lock, ModelPin
+from workflows.locking.model_pins import pin_model
 from workflows.locking.models_of_workflow import ModelUses, models_of
 
 if TYPE_CHECKING:
-    from inference_models.manager.manager import ModelManager
-    from workflows.locking.checks import LockChecks
     from workflows.session import Session
 
 
@@ -44,7 +41,7 @@ def make_lock(
     pins: dict[str, ModelPin] = {}
     faults = []
     for model_id in wanted:
-        pin = pin_model(session, model_id)
+        pin = pin_model(session.model_manager, session.locks.files, model_id)
         if isinstance(pin, ModelPin):
             pins[model_id] = pin
         else:
@@ -52,7 +49,7 @@ def make_lock(
             faults.append(f"model '{model_id}' ({users}) cannot be locked: {pin}")
     if faults:
         raise WorkflowLockError("; ".join(faults) + ".")
-    steps, blocks, distributions = pin_steps(session.locks, plan)
+    steps, blocks, distributions = session.locks.blocks.pin_steps(plan)
     return Lock(
         lock_version=1,
         definition=definition_digest(plan.definition.raw),
@@ -64,45 +61,6 @@ def make_lock(
         model_inputs=model_inputs,
         open_models=dict(uses.open),
     )
-
-
-def pin_steps(
-    checks: LockChecks, plan: Plan
-) -> tuple[dict[str, str], dict[str, BlockPin], dict[str, str]]:
-    """Type ids of the steps by name, pins of their blocks by type id, and versions of the
-    distributions that these come from, except our own.
-    """
-    steps = {step.name: step.spec.type_id for step in plan.steps}
-    blocks = {type_id: checks.blocks.pin(type_id) for type_id in dict.fromkeys(steps.values())}
-    distributions = {}
-    for type_id in blocks:
-        origin = checks.blocks.origin(type_id)
-        if origin.version is not None:
-            distributions[origin.distribution] = origin.version
-    return steps, blocks, distributions
-
-
-def pin_model(
-    session: Session, model_id: str, manager: ModelManager | None = None
-) -> ModelPin | str:
-    """The pin of a model, or why there is none; `manager` is the session's when None."""
-    from inference_models.errors import InferenceModelsError
-
-    try:
-        location = (manager or session.model_manager).package(model_id).location
-        found = session.locks.files.of_package(_whole_model(location))
-    except InferenceModelsError as error:
-        return str(error)
-    except OSError as error:
-        return f"{error.filename}: {error.strerror or error}"
-    return ModelPin(digest=found.total, files=dict(found.files))
-
-
-def _whole_model(location: Path) -> Path:
-    """The folder of all packages of a model, of which hosts may choose different ones."""
-    from inference_models.packages.loader import PACKAGES_FOLDER
-
-    return location.parent.parent if location.parent.name == PACKAGES_FOLDER else location
 
 
 def _model_inputs(uses: ModelUses, asked: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:

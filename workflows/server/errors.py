@@ -57,6 +57,11 @@ _STATUS_OF_MODEL_ERROR: Mapping[str, int] = {
     "ModelManagerClosedError": 503,
     "ModelPackageRestrictedError": 507,
 }
+# What a step refuses because of the values or wishes of the client; the class of the error stays.
+_STATUS_OF_STEP_FAULT: tuple[tuple[type[Exception], int], ...] = (
+    (engine.InvalidFieldValueError, 400),
+    (engine.ForbiddenByHostError, 403),
+)
 _MODEL_ERROR_BASE = "InferenceModelsError"
 
 
@@ -131,6 +136,11 @@ def _workflow_error(
     error: engine.WorkflowError, expose_tracebacks: bool
 ) -> tuple[int, dict[str, Any]]:
     status = getattr(error, "status_code", None)
+    if isinstance(error, engine.StepExecutionError) and status is None:
+        status = next(
+            (code for cls, code in _STATUS_OF_STEP_FAULT if isinstance(error.inner_error, cls)),
+            None,
+        )
     if status is None:
         status = next(
             (code for cls, code in _STATUS_OF_WORKFLOW_ERROR if isinstance(error, cls)), 500

@@ -13,6 +13,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from workflows.server.host import ServerHost
+from workflows.server.memory import keep_freed_memory
 from workflows.server.security.connections import timed_protocol
 from workflows.server.security.headers import MOST_HEADER_BYTES, is_loopback
 from workflows.server.settings import ServerSettings
@@ -94,6 +95,8 @@ def serve(app: FastAPI) -> None:
         _LOG.warning(text)
     # The workers share out the cores among themselves.
     cv2.setNumThreads(settings.cv2_threads)
+    if settings.keep_freed_memory:
+        keep_freed_memory()
     # The framework raises the signal again when all is done; by default that kills the process.
     signal.signal(signal.SIGTERM, _end_well)
     with contextlib.suppress(KeyboardInterrupt):

@@ -110,9 +110,9 @@ class ServerSettings(BaseSettings):
     )
 
     dynamic_batching: bool = Field(
-        False, description="Run images of several requests through a model together."
+        True, description="Run images of several requests through a model together."
     )
-    dynamic_batch_size: PositiveInt = Field(8, description="Most images of such a batch.")
+    dynamic_batch_size: PositiveInt = Field(4, description="Most images of such a batch.")
     dynamic_batch_delay_ms: NonNegativeFloat = Field(
         2.0,
         description="Milliseconds that a batch waits at most for images that are being prepared.",
@@ -140,6 +140,9 @@ class ServerSettings(BaseSettings):
     )
 
     cv2_threads: PositiveInt = Field(1, description="Threads OpenCV uses in one call.")
+    keep_freed_memory: bool = Field(
+        True, description="Keep the memory of pictures for the next ones (GNU C library only)."
+    )
     expose_tracebacks: bool = Field(
         True, description="Put the traceback of a failed block into the error body."
     )

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from blocks.indexing import SOURCE as OWN_SOURCE
 from execution_engine.block_api.spec import BlockSpec, FieldSpec
+from execution_engine.registry.init_parameters import CORE_SOURCE
 from workflows.upgrading.changes import described
 from workflows.upgrading.json_text import (
     Member,
@@ -169,7 +169,7 @@ class StepRewriting:
 
 def _is_threshold_made_mode(old: BlockSpec, new: BlockSpec) -> bool:
     return (
-        old.source == new.source == OWN_SOURCE
+        old.source == new.source == CORE_SOURCE
         and _THRESHOLD in old.fields
         and _THRESHOLD not in new.fields
         and {_MODE, _CUSTOM} <= new.fields.keys()

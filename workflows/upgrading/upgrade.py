@@ -15,9 +15,10 @@ from execution_engine.definition.references import did_you_mean
 from execution_engine.errors import Problem, WorkflowError
 from execution_engine.registry.registry import BlockRegistry
 from workflows.inspection import Inspection, all_problems, inspect_definition
+from workflows.published_schemas import published_schema
 from workflows.upgrading.changes import Change, find_changes
 from workflows.upgrading.rewriting import StepRewriting
-from workflows.upgrading.versions import change_line, schema_of, versions_of
+from workflows.upgrading.versions import change_line, versions_of
 
 _BYTE_ORDER_MARK = "\ufeff"
 
@@ -130,11 +131,14 @@ def plan_upgrade(
         rewriting.done.append(f"type {written} becomes {way[-1].type_id}")
         for hop in hops:
             rewriting.advance(
-                hop.old, hop.new, schema_of(registry, hop.old), schema_of(registry, hop.new)
+                hop.old,
+                hop.new,
+                published_schema(registry, hop.old),
+                published_schema(registry, hop.new),
             )
         last = way[-1]
         rewriting.fill(last, _own_values(values or {}, unused, name, last))
-        rewriting.find_needed(last, schema_of(registry, last))
+        rewriting.find_needed(last, published_schema(registry, last))
         rewritten = rewriting.text
         steps.append(
             StepUpgrade(name, hops, tuple(rewriting.done), tuple(rewriting.notes), rewriting.needed)
@@ -150,7 +154,7 @@ def plan_upgrade(
 
 def compare_versions(registry: BlockRegistry, old: BlockSpec, new: BlockSpec) -> list[Change]:
     """Every difference between two blocks of a registry."""
-    return find_changes(old, new, schema_of(registry, old), schema_of(registry, new))
+    return find_changes(old, new, published_schema(registry, old), published_schema(registry, new))
 
 
 def _hop(registry: BlockRegistry, old: BlockSpec, new: BlockSpec) -> Hop:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
-from blocks.index import block_schema, version_changes
+from blocks.index import version_changes
 from execution_engine.block_api.digest import VERSION_SUFFIX
 from execution_engine.block_api.spec import BlockSpec
 from execution_engine.registry.registry import BlockRegistry
+from workflows.published_schemas import published_schema
 
 CHANGES_KEY = "changes"
 
@@ -32,14 +32,6 @@ def versions_of(registry: BlockRegistry, spec: BlockSpec) -> list[BlockSpec]:
     return sorted(same, key=number_of)
 
 
-def schema_of(registry: BlockRegistry, spec: BlockSpec) -> dict[str, Any]:
-    """The published JSON schema of a block's step."""
-    try:
-        return block_schema(spec.type_id)
-    except KeyError:  # a block of another plug-in
-        return registry.load(spec.type_id).manifest.model_json_schema()
-
-
 def change_line(registry: BlockRegistry, spec: BlockSpec) -> str:
     """What a version changed, in one line: from the table of this package, or from the member
     `changes` of a plug-in's schema; empty when it does not say.
@@ -47,4 +39,4 @@ def change_line(registry: BlockRegistry, spec: BlockSpec) -> str:
     lines: Mapping[str, str] = version_changes()
     if spec.type_id in lines:
         return lines[spec.type_id]
-    return str(schema_of(registry, spec).get(CHANGES_KEY, ""))
+    return str(published_schema(registry, spec).get(CHANGES_KEY, ""))

@@ -11,6 +11,7 @@ from typing import Any
 
 from execution_engine.images.image_data import WorkflowImageData
 from execution_engine.plan import Plan
+from workflows.files import is_same_file
 from workflows.video.errors import VideoOptionError, VideoWriterError
 from workflows.video.frames import VideoFrame
 from workflows.video.report import VideoReport
@@ -51,11 +52,11 @@ class AnnotatedVideos:
         self._output = image_output(plan, output)
         self._max_fps = max_fps
         self._report = report
-        self._paths = _paths(path, sources)
+        self._paths = video_paths(path, sources)
         self._writers: dict[int, VideoWriter] = {}
-        read = {source.path.resolve() for source in sources if source.path is not None}
+        read = [source.path for source in sources if source.path is not None]
         for target in self._paths:
-            if target.resolve() in read:
+            if any(is_same_file(target, path) for path in read):
                 raise VideoWriterError(f"'{target}' is read by this run and cannot be written.")
 
     def write(self, row: dict[str, Any], frame: VideoFrame) -> None:
@@ -79,8 +80,9 @@ class AnnotatedVideos:
             path = self._paths[frame.source_id]
             writer = VideoWriter(path, fps, self._report.add_note)
             self._writers[frame.source_id] = writer
-            self._report.files.append(str(path))
         writer.write(pixels, frame.position)
+        if writer.pictures == 1:  # the first of them makes the file
+            self._report.files.append(str(writer.path))
 
     def close(self) -> None:
         """Ends every file; the first error is raised after all were ended.
@@ -126,7 +128,8 @@ def image_output(plan: Plan, asked: str | None) -> str:
     return pictures[0]
 
 
-def _paths(path: Path, sources: Sequence[VideoSource]) -> list[Path]:
+def video_paths(path: Path, sources: Sequence[VideoSource]) -> list[Path]:
+    """The video of each source: the path itself, or names beside it when there are several."""
     if len(sources) == 1:
         return [path]
     paths: list[Path] = []

@@ -10,21 +10,23 @@ import re
 import ssl
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack
+from functools import partial
 from typing import TYPE_CHECKING
 
-from workflows.image_sources import (
+from workflows.public_addresses import (
+    REDIRECTS,
     Address,
+    FetchError,
     HttpTarget,
-    ImageFetchError,
     checked_target,
     is_public,
+    permitted_addresses,
     resolve,
 )
 
 if TYPE_CHECKING:
     import httpcore
 
-_REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _MAX_REDIRECTS = 5
 _RANGE = re.compile(r"bytes (\d+)-\d+/(\d+)")
 # Skipping less than this by reading is cheaper than asking again.
@@ -44,7 +46,7 @@ class HttpVideoFile(io.RawIOBase):
         resolver: addresses of a host and port.
 
     Raises:
-        ImageFetchError: the address is refused or does not answer; the text holds no path or query.
+        FetchError: the address is refused or does not answer; the text holds no path or query.
     """
 
     def __init__(
@@ -67,9 +69,8 @@ class HttpVideoFile(io.RawIOBase):
 
         super().__init__()
         self._url = url
-        self._permits = permits
-        self._resolver = resolver
-        backend = CheckedBackend(self._checked_addresses, EachStep(timeout))
+        addresses_of = partial(permitted_addresses, permits=permits, resolver=resolver)
+        backend = CheckedBackend(addresses_of, EachStep(timeout))
         self._pool = httpcore.ConnectionPool(network_backend=backend)
         self._answer = ExitStack()
         self._parts: Iterator[bytes] = iter(())
@@ -107,7 +108,7 @@ class HttpVideoFile(io.RawIOBase):
         elif ahead:
             try:
                 self._connect(place)
-            except ImageFetchError as error:
+            except FetchError as error:
                 raise OSError(str(error)) from error
         return self._position
 
@@ -146,15 +147,15 @@ class HttpVideoFile(io.RawIOBase):
                 target = checked_target(url)
                 response = self._answer.enter_context(self._ask(target, place))
                 found = {name.lower(): text.decode("latin-1") for name, text in response.headers}
-                if response.status in _REDIRECTS:
+                if response.status in REDIRECTS:
                     self._answer.close()
                     url = target.redirected(found.get(b"location", ""))
                     continue
                 self._take(response, found, place)
                 return
         except _broken() as error:
-            raise ImageFetchError(f"the connection failed: {_detail(error)}") from error
-        raise ImageFetchError(f"it redirects more than {_MAX_REDIRECTS} times")
+            raise FetchError(f"the connection failed: {_detail(error)}") from error
+        raise FetchError(f"it redirects more than {_MAX_REDIRECTS} times")
 
     def _ask(self, target: HttpTarget, place: int) -> AbstractContextManager[httpcore.Response]:
         headers: dict[bytes | str, bytes | str] = {
@@ -167,25 +168,15 @@ class HttpVideoFile(io.RawIOBase):
 
     def _take(self, response: httpcore.Response, found: dict[bytes, str], place: int) -> None:
         if found.get(b"content-encoding", "identity") != "identity":
-            raise ImageFetchError("the answer is encoded, which nobody asked for")
+            raise FetchError("the answer is encoded, which nobody asked for")
         span = _RANGE.fullmatch(found.get(b"content-range", ""))
         if response.status == 206 and span is not None and int(span[1]) == place:
             self._length = int(span[2])
         elif response.status != 200 or place:
-            raise ImageFetchError(
+            raise FetchError(
                 f"the answer has status {response.status}, expected {206 if place else 200}"
             )
         self._parts = iter(response.iter_stream())
-
-    def _checked_addresses(self, host: str, port: int) -> list[Address]:
-        addresses = self._resolver(host, port)
-        # One private address among public ones is enough to refuse: such a name is a trap.
-        if not addresses or not all(self._permits(address) for address in addresses):
-            raise ImageFetchError(
-                f"the host '{host}' does not lie in the public internet; only public addresses "
-                "are fetched"
-            )
-        return addresses
 
 
 def _broken() -> tuple[type[Exception], ...]:

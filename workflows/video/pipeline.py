@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from execution_engine.profiling import ChromeTraceProfiler
+from execution_engine.registry.init_parameters import core_name
 from workflows.loading import WorkflowSource
 from workflows.running import default_session
-from workflows.session import CORE_SOURCE, MODEL_MANAGER, Session
+from workflows.session import MODEL_MANAGER, Session
 from workflows.video.frames import VideoFrame
 from workflows.video.pipeline_options import (
     consumption,
@@ -211,9 +212,9 @@ class InferencePipeline:
                 pool.shutdown, wait=True, cancel_futures=cancel_thread_pool_tasks_on_exit
             )
             parameters = {
-                f"{CORE_SOURCE}.thread_pool_executor": pool,
-                **({} if api_key is None else {f"{CORE_SOURCE}.api_key": api_key}),
-                **({f"{CORE_SOURCE}.disable_sinks": True} if disable_sinks else {}),
+                core_name("thread_pool_executor"): pool,
+                **({} if api_key is None else {core_name("api_key"): api_key}),
+                **({core_name("disable_sinks"): True} if disable_sinks else {}),
                 **(workflow_init_parameters or {}),
             }
             profiler = None

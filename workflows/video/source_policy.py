@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from execution_engine.images.codec import DEFAULT_MAX_PIXELS
-from workflows.image_sources import Address, ImageFetchError, is_public, resolve
+from workflows.public_addresses import Address, FetchError, is_public, resolve
 from workflows.video.errors import VideoSourceError
 from workflows.video.sources import (
     HTTP_SCHEMES,
@@ -128,7 +128,7 @@ class SourcePolicy:
         def open_url() -> FrameStream:
             try:
                 file = HttpVideoFile(url, permits=self.permits, resolver=self.resolver)
-            except ImageFetchError as error:
+            except FetchError as error:
                 raise VideoSourceError(f"{label} cannot be read: {error}.", error) from error
             try:
                 return ContainerStream(

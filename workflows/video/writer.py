@@ -34,6 +34,8 @@ _ENCODERS: dict[str, tuple[tuple[str, dict[str, str]], ...]] = {
 _PIXEL_FORMATS = {"mjpeg": "yuvj420p"}
 USUAL_RATE = 30.0
 _HIGHEST_RATE = 240.0
+# Largest denominator of a rate, as in 30000/1001. A grid finer than the pictures loses nothing.
+_FINEST = 1001
 _SMALLEST = 16
 
 
@@ -60,7 +62,7 @@ class VideoWriter:
         self.path = path
         self._note = note
         rate = fps if fps is not None and 0 < fps <= _HIGHEST_RATE else USUAL_RATE
-        self._rate = Fraction(rate).limit_denominator(1001)
+        self._rate = max(Fraction(rate).limit_denominator(_FINEST), Fraction(1, _FINEST))
         self._container: av.container.OutputContainer | None = None
         self._stream: av.VideoStream | None = None
         self._size = (0, 0)

@@ -112,10 +112,7 @@ class TimeInZoneBlock(WorkflowBlock):
         now = moment_in(metadata)
         times = np.zeros(len(ids), np.float64)
         with self._lock:
-            entries = self._entries.get(metadata.video_identifier)
-            if entries is None:
-                entries = OrderedDict()
-                self._entries.set(metadata.video_identifier, entries)
+            entries = self._entries.get_or_make(metadata.video_identifier, OrderedDict)
             for row, track in enumerate(ids.tolist()):
                 if track < 0:  # not confirmed: several objects may share it
                     continue

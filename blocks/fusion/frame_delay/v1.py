@@ -115,10 +115,7 @@ class FrameDelayBlockV1(WorkflowBlock):
         delay = -whole_number("offset", offset, -MOST_FRAMES, 0)
         video = image.video_metadata.video_identifier
         with self._lock:
-            values = self._values.get(video)
-            if values is None:
-                values = deque()
-                self._values.set(video, values)
+            values = self._values.get_or_make(video, deque)
             values.appendleft(data)
             while len(values) > delay + 1:
                 values.pop()

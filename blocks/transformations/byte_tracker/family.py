@@ -120,10 +120,7 @@ class ByteTrackerBlock(WorkflowBlock):
         if scores is None:
             scores = np.ones(len(detections), np.float32)
         with self._lock:
-            tracker = self._trackers.get(metadata.video_identifier)
-            if tracker is None:
-                tracker = ByteTrack()
-                self._trackers.set(metadata.video_identifier, tracker)
+            tracker = self._trackers.get_or_make(metadata.video_identifier, ByteTrack)
             ids = tracker.update(detections.xyxy, scores, options)
         return select(with_columns(detections, {"tracker_id": ids}), ids != NOT_TRACKED)
 

@@ -119,10 +119,7 @@ class ByteTrackerBlockV3(ByteTrackerBlock):
     def _are_new(self, video: str, ids: np.ndarray | None, cache_size: int) -> np.ndarray:
         """(n,) whether each id is met for the first time; the ids not met longest are forgotten."""
         with self._lock:
-            seen = self._seen.get(video)
-            if seen is None:
-                seen = OrderedDict()
-                self._seen.set(video, seen)
+            seen = self._seen.get_or_make(video, OrderedDict)
             is_new = []
             for track in [] if ids is None else ids.tolist():
                 is_new.append(track not in seen)

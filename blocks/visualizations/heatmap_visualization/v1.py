@@ -158,7 +158,7 @@ class HeatmapVisualizationBlockV1(VisualizationBlock):
         detections = drawable(predictions, pixels.shape[:2], masks=False)
         video = (metadata or image.video_metadata).video_identifier
         with self._lock:
-            annotator, tracks = self._heat_of(video)
+            annotator, tracks = self._heat.get_or_make(video, _new_heat)
             if ignore_stationary and len(detections) and detections.tracker_id is not None:
                 places = detections.get_anchors_coordinates(anchor)
                 detections = detections.select(
@@ -169,11 +169,8 @@ class HeatmapVisualizationBlockV1(VisualizationBlock):
             annotator.annotate(pixels, detections)
         return drawn(image, pixels)
 
-    def _heat_of(self, video: str) -> tuple[sv.HeatMapAnnotator, MovingTracks]:
-        heat = self._heat.get(video)
-        if heat is None:
-            import supervision as sv
 
-            heat = sv.HeatMapAnnotator(), MovingTracks()
-            self._heat.set(video, heat)
-        return heat
+def _new_heat() -> tuple[sv.HeatMapAnnotator, MovingTracks]:
+    import supervision as sv
+
+    return sv.HeatMapAnnotator(), MovingTracks()

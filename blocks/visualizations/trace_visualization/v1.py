@@ -109,18 +109,16 @@ class TraceVisualizationBlockV1(VisualizationBlock):
                 )
             indices = colours.indices(detections)
         with self._lock:
-            annotator = self._annotator_of(image.video_metadata.video_identifier)
+            video = image.video_metadata.video_identifier
+            annotator = self._traces.get_or_make(video, _new_annotator)
             annotator.color = self._prepared.get(type(colours).palette, colours)
             annotator.thickness = width
             annotator.trace.anchor, annotator.trace.max_size = anchor, length
             annotator.annotate(pixels, detections, custom_color_lookup=indices)
         return drawn(image, pixels)
 
-    def _annotator_of(self, video: str) -> sv.TraceAnnotator:
-        annotator = self._traces.get(video)
-        if annotator is None:
-            import supervision as sv
 
-            annotator = sv.TraceAnnotator()
-            self._traces.set(video, annotator)
-        return annotator
+def _new_annotator() -> sv.TraceAnnotator:
+    import supervision as sv
+
+    return sv.TraceAnnotator()

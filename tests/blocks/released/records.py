@@ -16,11 +16,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from blocks.indexing import SOURCE
 from execution_engine import BlockRegistry
 from execution_engine.block_api.block import WorkflowBlock
 from execution_engine.block_api.digest import digest_block
 from execution_engine.block_api.spec import BlockSpec
+from execution_engine.registry.init_parameters import CORE_SOURCE
 from tests.blocks.released.cases import CaseBuilder, short_name
 from tests.conformance.runner import run_case
 
@@ -41,7 +41,7 @@ Record = dict[str, Any]
 
 def spec_of(block: type[WorkflowBlock]) -> BlockSpec:
     """The digest of a block of this repository."""
-    return digest_block(block, SOURCE)
+    return digest_block(block, CORE_SOURCE)
 
 
 def form_of(block: type[WorkflowBlock]) -> dict[str, Any]:

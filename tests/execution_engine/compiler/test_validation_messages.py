@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from execution_engine.compiler.validation_messages import pointer_part, reference_hint
+from execution_engine.compiler.validation_messages import reference_hint
 
 DEEP = (
     "a reference reaches no further than an input or an output of a step; take inner values out "
@@ -41,10 +41,3 @@ class TestReferenceHint:
     def test_table(self, text: str, hint: str | None) -> None:
         """What was meant is told from the text, or nothing is said."""
         assert reference_hint(text) == hint
-
-
-class TestPointerPart:
-    def test_escapes(self) -> None:
-        """Slashes and tildes are written as JSON pointers want them."""
-        assert pointer_part("a/b~c") == "a~1b~0c"
-        assert pointer_part(3) == "3"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -141,6 +142,44 @@ class TestVideoCommand:
         assert path.read_bytes() == before
         assert "cannot be written" in capsys.readouterr().err
 
+    def test_another_name_of_what_is_read_is_not_written(
+        self, workflow: Path, clip: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """A hard link of the video is the video; nothing of it is lost."""
+        other, before = tmp_path / "other.mp4", clip.read_bytes()
+        other.hardlink_to(clip)
+        for option in ("--out", "--results"):
+            assert run_app(["video", str(workflow), str(clip), option, str(other)]) == 2
+            assert "is read by this command" in capsys.readouterr().err
+        assert clip.read_bytes() == before
+
+    @pytest.mark.parametrize(("sources", "results"), [(1, "o.mp4"), (2, "o-1.mp4")])
+    def test_results_and_video_are_two_files(
+        self,
+        workflow: Path,
+        clip: Path,
+        tmp_path: Path,
+        capsys: pytest.CaptureFixture[str],
+        sources: int,
+        results: str,
+    ) -> None:
+        """One name for both would give a file that is neither."""
+        code = run_app(
+            ["video", str(workflow), *[str(clip)] * sources, "--out", str(tmp_path / "o.mp4"),
+             "--results", str(tmp_path / results)]
+        )  # fmt: skip
+        assert code == 2
+        assert "both the results and a video" in capsys.readouterr().err
+        assert not (tmp_path / results).exists()
+
+    def test_only_files_that_were_written_are_listed(
+        self, workflow: Path, clip: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """A video that cannot be made is not among the files of the summary."""
+        out = tmp_path / "no" / "o.mp4"
+        assert run_app(["video", str(workflow), str(clip), "--out", str(out), "--json"]) == 1
+        assert json.loads(capsys.readouterr().out)["files"] == []
+
     def test_a_missing_file_is_named(
         self, workflow: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
@@ -190,6 +229,29 @@ class TestVideoCommand:
         assert "Interrupted" in shown.err
         assert "results in" in shown.out
         assert video_threads() == []
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="no SIGTERM there")
+    def test_a_termination_keeps_what_was_done(
+        self, workflow: Path, clip: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """SIGTERM, as of a service manager, ends the video so that it plays; exit code 130."""
+        written = command_module._write_lines
+        before = signal.getsignal(signal.SIGTERM)
+
+        def terminated(*arguments: Any) -> None:
+            written(*arguments)
+            if arguments[2].frames[0].frame_id == 3:
+                signal.raise_signal(signal.SIGTERM)
+
+        monkeypatch.setattr(command_module, "_write_lines", terminated)
+        out = tmp_path / "o.mp4"
+        results = tmp_path / "r.jsonl"
+        code = run_app(
+            ["video", str(workflow), str(clip), "--results", str(results), "--out", str(out)]
+        )
+        assert code == 130
+        assert len(play(source_of(out).open())[0]) == 3
+        assert signal.getsignal(signal.SIGTERM) == before
 
     def test_secrets_do_not_reach_the_results(
         self, workflow: Path, clip: Path, tmp_path: Path

@@ -44,6 +44,8 @@ class TestErrorAnswer:
             (engine.OperationTypeNotRecognisedError("operation"), 400),
             (engine.OperationError("operation"), 400),
             (engine.StepExecutionError("step", block_id="s", block_type="t"), 500),
+            (engine.StepExecutionError("v", inner_error=engine.InvalidFieldValueError("v")), 400),
+            (engine.StepExecutionError("f", inner_error=engine.ForbiddenByHostError("f")), 403),
             (engine.DynamicBlockCodeError("code", block_type_name="t"), 400),
             (engine.ClientCausedStepExecutionError("gone", status_code=404, block_id="s"), 404),
             (engine.RuntimeLimitsCausedStepExecutionError("limit", status_code=413), 413),

@@ -84,6 +84,16 @@ class TestVideoWriter:
         made.close()
         assert written(path)[1] == pytest.approx([0.0, 0.1, 1.1, 1.2, 1.3])
 
+    @pytest.mark.parametrize("fps", [1e-3, 1e-9, 5e-324])
+    def test_the_slowest_rates_have_a_grid(self, tmp_path: Path, fps: float) -> None:
+        """A picture an hour is written like any other."""
+        path = tmp_path / "out.mp4"
+        made = VideoWriter(path, fps)
+        made.write(picture(1), 0.0)
+        made.write(picture(2), 3600.0)
+        made.close()
+        assert written(path)[1] == pytest.approx([0.0, 3600.0], abs=1001 / 2)
+
     @pytest.mark.parametrize("fps", [None, 0.0, 5000.0, 1000 / 3])
     def test_a_rate_that_cannot_be_is_replaced(self, tmp_path: Path, fps: float | None) -> None:
         """The usual 30 a second serve as the grid."""

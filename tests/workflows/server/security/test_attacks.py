@@ -30,7 +30,8 @@ from tests.workflows.server.security.attack_table import (
     SURVIVED,
     Attack,
 )
-from workflows.image_sources import Address, ImageFetchError, ImageUrlFetcher
+from workflows.image_urls import ImageUrlFetcher
+from workflows.public_addresses import Address, FetchError
 from workflows.server.app import create_app
 from workflows.server.settings import ServerSettings
 from workflows.session import Session
@@ -203,6 +204,6 @@ def test_a_url_is_not_fetched_where_that_is_off() -> None:
 
 def test_errors_of_fetches_hold_no_query() -> None:
     """What stands behind the host of an address may be a token."""
-    with pytest.raises(ImageFetchError) as caught:
+    with pytest.raises(FetchError) as caught:
         ImageUrlFetcher()("http://127.0.0.1:1/path?token=abc")
     assert "token" not in str(caught.value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,9 +25,10 @@ NOT_BUILT = 501
 NOT_READY = 503
 
 
-@pytest.fixture(scope="module")
-def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    chosen = ServerSettings(max_concurrency=1, workflows=tmp_path_factory.mktemp("stored"))
+@pytest.fixture
+def app(tmp_path: Path) -> Iterator[Any]:
+    """An application of its own for each test: the end of its lifespan stops it for good."""
+    chosen = ServerSettings(max_concurrency=1, workflows=tmp_path)
     session = Session(chosen.session_settings())
     yield create_app(session, chosen, close_session=True)
     session.close()
