@@ -121,19 +121,7 @@ def run_locally(
     """
     session = session or default_session()
     if lock is not None:
-        name = _file_of(workflow)
-        workflow = definition_of(workflow)
-        parameters = init_parameters or {}
-        manager = core_parameter(parameters, MODEL_MANAGER)
-        if manager is None and session.execution_mode(parameters) == REMOTE:
-            manager = session.remote_models
-        session.locks.check(
-            workflow,
-            lock,
-            inputs,
-            workflow_name=name,
-            model_manager=manager,
-        )
+        workflow = locked(workflow, lock, inputs, session, init_parameters)
     engine = session.engine(
         workflow,
         max_concurrent_steps=max_concurrent_steps,
@@ -149,6 +137,29 @@ def run_locally(
             cancellation=cancellation,
             report=report,
         )
+
+
+def locked(
+    workflow: WorkflowSource | Workflow,
+    lock: LockSource,
+    inputs: Mapping[str, Any],
+    session: Session,
+    init_parameters: Mapping[str, Any] | None = None,
+) -> Mapping[str, Any]:
+    """The definition of a workflow that its lock allows to run, read once.
+
+    Raises:
+        LockDriftError: something differs from the lock; `.drifts` holds every difference.
+        WorkflowLockError: the lock cannot be read.
+    """
+    name = _file_of(workflow)
+    definition = definition_of(workflow)
+    parameters = init_parameters or {}
+    manager = core_parameter(parameters, MODEL_MANAGER)
+    if manager is None and session.execution_mode(parameters) == REMOTE:
+        manager = session.remote_models
+    session.locks.check(definition, lock, inputs, workflow_name=name, model_manager=manager)
+    return definition
 
 
 def _file_of(workflow: WorkflowSource | Workflow) -> str:

@@ -26,6 +26,7 @@ from workflows.cli.terminal import (
     write_json,
 )
 from workflows.files import is_same_file
+from workflows.running import locked
 from workflows.session import Session
 from workflows.video.annotated import AnnotatedVideos, video_paths
 from workflows.video.errors import VideoSourceError
@@ -55,6 +56,7 @@ class VideoCommand:
     frames: int | None = None
     depth: int | None = None
     skip_errors: bool = False
+    lock_file: Path | None = None
     as_json: bool = False
 
 
@@ -74,6 +76,8 @@ def video_command(command: VideoCommand) -> int:
             )
             options = _options(command, plan, parameters)
             _protect(command, sources)
+            if command.lock_file is not None:
+                locked(workflow, command.lock_file, parameters, session)
         except (UsageError, ValueError) as error:
             write_error(f"weftlens video: {error}")
             return USAGE

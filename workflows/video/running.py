@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from execution_engine.definition.model import VIDEO_METADATA_INPUT_TYPE
 from execution_engine.plan import Plan
 from workflows.loading import WorkflowSource
-from workflows.running import default_session
+from workflows.running import default_session, locked
 from workflows.session import Session
 from workflows.video.annotated import AnnotatedVideos
 from workflows.video.errors import VideoOptionError
@@ -24,6 +24,7 @@ from workflows.video.run import ErrorPolicy, FrameResult, Policy, VideoOptions, 
 from workflows.video.sources import SourceLike, sources_of
 
 if TYPE_CHECKING:
+    from workflows.locking.lock_file import LockSource
     from workflows.workflow import Workflow
 
 FrameSink = Callable[[dict[str, Any], VideoFrame], None]
@@ -53,6 +54,7 @@ def run_on_video(
     session: Session | None = None,
     init_parameters: Mapping[str, Any] | None = None,
     report: VideoReport | None = None,
+    lock: LockSource | None = None,
 ) -> VideoReport:
     """Runs a workflow on every frame of videos, cameras or streams, in order.
 
@@ -87,6 +89,8 @@ def run_on_video(
         session: whose blocks, models and settings to use; `default_session()` when None.
         init_parameters: constructor arguments of blocks, as `source.name` or `name`.
         report: an object to fill, to be read while the run goes on or after an interrupt.
+        lock: refuse to run with anything but what this lock says, checked before the first frame;
+            forms as in `run_locally`.
 
     Returns:
         Counts, faults, frames a second and latencies.
@@ -96,6 +100,7 @@ def run_on_video(
         VideoSourceError: a source cannot be opened, or was lost for good.
         VideoWriterError: `out` cannot be written.
         StepExecutionError: the code of a block raised (`on_error="stop"`).
+        LockDriftError, WorkflowLockError: the lock does not hold or cannot be read.
         ValueError: an option is out of range, or two cannot go together.
     """
     if out is not None and serialize:
@@ -105,8 +110,10 @@ def run_on_video(
     session = session or default_session()
     report = VideoReport() if report is None else report
     sources = sources_of(source, max_pixels=session.settings.max_image_pixels)
-    plan = session.compile(workflow)
     given = dict(inputs or {})
+    if lock is not None:
+        workflow = locked(workflow, lock, given, session, init_parameters)
+    plan = session.compile(workflow)
     options = VideoOptions(
         image_input=frame_input(plan, image_input, given),
         inputs=given,
