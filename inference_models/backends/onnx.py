@@ -50,6 +50,8 @@ class OnnxBackend:
         session_options.intra_op_num_threads = options.threads
         session_options.inter_op_num_threads = 1
         session_options.log_severity_level = _ERRORS_ONLY
+        # Plans of memory are kept for every size of batch; a third less memory, no slower without.
+        session_options.enable_mem_pattern = False
         # Threads of an idle model must not spin: the cores belong to the model that runs.
         session_options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         providers = _providers(runtime, options.device)

@@ -134,8 +134,8 @@ class BatchingDispatcher:
                     self._run_here(window)
                 else:
                     self._wait(window)
-                for part, raw in window.answers:
-                    for slot, row in enumerate(rows[part.start : part.stop]):
+                for start, stop, raw in window.answers:
+                    for slot, row in enumerate(rows[start:stop]):
                         results[row] = self._model.finish(call, row, raw, slot)
             return [results[row] for row in range(len(call.images))]
         finally:
@@ -394,9 +394,8 @@ class BatchingDispatcher:
             first = 0
             for part in parts:
                 window, stop = part.window, first + len(part)
-                window.answers.append(
-                    (part, {name: value[first:stop] for name, value in raw.items()})
-                )
+                outputs = {name: value[first:stop] for name, value in raw.items()}
+                window.answers.append((part.start, part.stop, outputs))
                 window.answered += len(part)
                 if window.done:
                     window.changed.notify()

@@ -26,7 +26,8 @@ class Window:
         since: reading of `time.monotonic` when it became ready.
         taken: rows handed to forward passes.
         answered: rows whose forward pass is done.
-        answers: raw outputs of the rows answered, each with the part it belongs to.
+        answers: for runs of rows that are answered, the first row, the one behind the last and the
+            raw outputs.
         error: what is raised to the caller instead of an answer.
     """
 
@@ -37,7 +38,8 @@ class Window:
     since: float
     taken: int = 0
     answered: int = 0
-    answers: list[tuple[Part, dict[str, np.ndarray]]] = field(default_factory=list)
+    # Rows, not parts: a part knows its window, and what refers to itself is freed late.
+    answers: list[tuple[int, int, dict[str, np.ndarray]]] = field(default_factory=list)
     error: BaseException | None = None
 
     @property

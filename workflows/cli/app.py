@@ -11,7 +11,14 @@ from typing import Annotated
 import typer
 
 from workflows.cli.exit_codes import OK, PROBLEM
-from workflows.cli.option_types import JsonOption, ParamOption, WorkflowArgument
+from workflows.cli.option_types import (
+    JsonOption,
+    LockedOption,
+    LockFileOption,
+    ParamOption,
+    WorkflowArgument,
+    chosen_lock,
+)
 from workflows.cli.pinning import add_block_commands, add_pinning_commands
 from workflows.cli.video_options import add_video_command
 
@@ -101,14 +108,8 @@ def build_app() -> typer.Typer:
         image_format: Annotated[
             ImageFormat, typer.Option("--image-format", help="Format of written pictures.")
         ] = ImageFormat.PNG,
-        locked: Annotated[
-            bool,
-            typer.Option("--locked", help="Refuse to run with anything but what its lock says."),
-        ] = False,
-        lock_file: Annotated[
-            Path | None,
-            typer.Option("--lock", metavar="FILE", help="The lock, when not NAME.lock.json."),
-        ] = None,
+        locked: LockedOption = False,
+        lock_file: LockFileOption = None,
         server: Annotated[
             str | None,
             typer.Option("--server", metavar="URL", help="Run on this server instead of here."),
@@ -127,11 +128,6 @@ def build_app() -> typer.Typer:
         """
         from workflows.cli.run import run_command
 
-        if locked and lock_file is None:
-            from workflows.locking.lock_file import lock_path
-
-            lock_file = lock_path(workflow)
-
         raise typer.Exit(
             run_command(
                 workflow,
@@ -142,7 +138,7 @@ def build_app() -> typer.Typer:
                 as_json,
                 workers,
                 image_format.value,
-                lock_file,
+                chosen_lock(workflow, locked, lock_file),
                 server,
                 api_key_env,
             )

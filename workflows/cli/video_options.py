@@ -8,7 +8,13 @@ from typing import Annotated
 
 import typer
 
-from workflows.cli.option_types import ParamOption, WorkflowArgument
+from workflows.cli.option_types import (
+    LockedOption,
+    LockFileOption,
+    ParamOption,
+    WorkflowArgument,
+    chosen_lock,
+)
 
 
 class FramePolicy(StrEnum):
@@ -79,14 +85,8 @@ def add_video_command(app: typer.Typer) -> None:
             bool,
             typer.Option("--skip-errors", help="Report frames the workflow fails on and go on."),
         ] = False,
-        locked: Annotated[
-            bool,
-            typer.Option("--locked", help="Refuse to run with anything but what its lock says."),
-        ] = False,
-        lock_file: Annotated[
-            Path | None,
-            typer.Option("--lock", metavar="FILE", help="The lock, when not NAME.lock.json."),
-        ] = None,
+        locked: LockedOption = False,
+        lock_file: LockFileOption = None,
         as_json: Annotated[
             bool, typer.Option("--json", help="Print the summary as JSON instead of text.")
         ] = False,
@@ -97,11 +97,6 @@ def add_video_command(app: typer.Typer) -> None:
         be decoded are reported and left out. End a live source with Ctrl-C.
         """
         from workflows.cli.video import VideoCommand, video_command
-
-        if locked and lock_file is None:
-            from workflows.locking.lock_file import lock_path
-
-            lock_file = lock_path(workflow)
 
         raise typer.Exit(
             video_command(
@@ -118,7 +113,7 @@ def add_video_command(app: typer.Typer) -> None:
                     frames=frames,
                     depth=depth,
                     skip_errors=skip_errors,
-                    lock_file=lock_file,
+                    lock_file=chosen_lock(workflow, locked, lock_file),
                     as_json=as_json,
                 )
             )

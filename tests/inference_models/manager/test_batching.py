@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from inference_models.errors import InvalidParameterError, ModelInputError
 from inference_models.manager import call_context, dynamic_batching
+from inference_models.manager.fair_queue import Window
 from tests.inference_models.manager.echo_network import EchoNetwork, MakeEcho, image
 
 
@@ -35,6 +37,22 @@ class TestJoining:
         assert echo.infer(7) == [7]
         assert echo.network.threads_seen == [threading.get_ident()]
         assert echo.statistics.batch_sizes == {1: 1}
+
+    def test_arrays_of_an_answered_call_are_freed_at_once(self, make_echo: MakeEcho) -> None:
+        """Nothing refers to itself: outputs do not pile up until the collector comes."""
+        echo = make_echo()
+        gc.collect()
+        gc.disable()
+        try:
+            for n in range(3):
+                echo.infer(n)
+            echo.hold()
+            echo.start_waiting("a", lambda: echo.infer(1))
+            echo.start_waiting("b", lambda: echo.infer(2))
+            echo.finish()
+            assert not [one for one in gc.get_objects() if isinstance(one, Window)]
+        finally:
+            gc.enable()
 
     def test_what_waits_is_joined(self, make_echo: MakeEcho) -> None:
         """Calls that come while the network runs share the next forward passes, at most `max_batch`
