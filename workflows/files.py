@@ -21,24 +21,31 @@ def is_same_file(one: Path, other: Path) -> bool:
         return False
 
 
-def write_whole(path: Path, content: bytes) -> None:
+def write_whole(path: Path, content: bytes, mode: int | None = None) -> None:
     """Puts content in place of a file in one step; after a failure the old file is as it was.
 
-    A link is written through; permissions of an existing file are kept.
+    A link is written through.
+
+    Args:
+        path: the file.
+        content: all of its bytes.
+        mode: its permissions, from the first byte on; those it has, else those of new files, when
+            None.
 
     Raises:
         OSError: it cannot be written.
     """
     target = path.resolve()
     beside = target.with_name(f".{target.name[:_LONGEST_BEGINNING]}.{secrets.token_hex(8)}")
-    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else mode)
     try:
         with open(handle, "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        with suppress(FileNotFoundError):
-            os.chmod(beside, stat.S_IMODE(target.stat().st_mode))
+        if mode is None:
+            with suppress(FileNotFoundError):
+                os.chmod(beside, stat.S_IMODE(target.stat().st_mode))
         os.replace(beside, target)
     except BaseException:
         with suppress(OSError):

@@ -46,6 +46,14 @@ class TestWriteWhole:
         write_whole(path, b"new")
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
+    def test_permissions_that_are_asked_for(self, tmp_path: Path) -> None:
+        """They hold for new files and in place of those the file had."""
+        path = tmp_path / "keys"
+        for _ in range(2):
+            write_whole(path, b"x", 0o600)
+            assert stat.S_IMODE(path.stat().st_mode) == 0o600
+            path.chmod(0o644)
+
     def test_a_link_stays(self, tmp_path: Path) -> None:
         """Writing through a link changes what it points to."""
         (tmp_path / "folder").mkdir()

@@ -9,6 +9,7 @@ from execution_engine.errors import WorkflowError
 from workflows.cli.exit_codes import OK, PROBLEM, USAGE
 from workflows.cli.run_inputs import UsageError
 from workflows.cli.terminal import error_text, write, write_error, write_json
+from workflows.files import is_same_file
 from workflows.loading import load_definition
 from workflows.locking.drift import model_inputs_drift
 from workflows.locking.errors import Drift, LockDriftError, WorkflowLockError
@@ -27,6 +28,8 @@ def lock_command(
         models = parse_models(model_texts)
         if is_lock_path(path):
             raise UsageError(f"'{path}' is a lock; name the workflow")
+        if out is not None and is_same_file(out, path):
+            raise UsageError(f"'{out}' is the workflow; a lock is a file of its own")
         if check and models:
             raise UsageError("--check takes the models from the lock; leave out --model")
         if as_json and not check:

@@ -103,7 +103,7 @@ def lock_schema() -> dict[str, Any]:
 def lock_path(workflow: Path) -> Path:
     """Where the lock of a workflow file is kept: `name.lock.json` beside `name.json`."""
     stem = workflow.stem if workflow.suffix.lower() == ".json" else workflow.name
-    return workflow.with_name(stem + LOCK_SUFFIX)
+    return workflow.parent / (stem + LOCK_SUFFIX)  # `with_name` refuses "." and "/"
 
 
 def is_lock_path(path: Path) -> bool:

@@ -50,7 +50,7 @@ def add_model(directory: Path, source: Path, model_id: str | None = None) -> str
         raise ModelNotFoundError(f"{source} holds no package")
     if source.is_dir():
         _refuse_changed(source)
-    name = checked_id(model_id or id_from_source(source, packages[0]))
+    name = checked_id(id_from_source(source, packages[0]) if model_id is None else model_id)
     target = folder_of(directory, name)
     if os.path.lexists(target):
         raise InvalidModelInitParameterError(

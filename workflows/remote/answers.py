@@ -112,7 +112,10 @@ def _rebuilt(
 ) -> WorkflowError:
     context = str(content.get("context") or CONTEXT)
     inner = _inner_error(content)
-    blocks = [item for item in content.get("blocks_errors") or () if isinstance(item, Mapping)]
+    listed = content.get("blocks_errors")
+    blocks = [
+        item for item in (listed if isinstance(listed, list) else ()) if isinstance(item, Mapping)
+    ]
     if issubclass(error_class, WorkflowLockError):
         return _lock_error(message, content.get("lock_drift"), inner)
     if issubclass(error_class, WorkflowCompilerError):

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 _KEEP_ALIVE = 2.0
 _CONNECTIONS = 32
 _SHOWN = 200
+# Seconds a socket can wait: clocks of some systems end not far above it (a year).
+_LONGEST_WAIT = 31_536_000.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +149,11 @@ class Connection:
             raise self._too_slow(timeout)
         headers = {} if body is None else {"Content-Type": "application/json"}
         request = self._client.build_request(
-            method, f"{self.server}{path}", content=body, headers=headers, timeout=left
+            method,
+            f"{self.server}{path}",
+            content=body,
+            headers=headers,
+            timeout=min(left, _LONGEST_WAIT),
         )
         try:
             response = self._client.send(request, stream=True)
@@ -224,7 +231,7 @@ class _Failed(Exception):
 
 def checked_timeout(timeout: float) -> float:
     """The seconds of a time limit; raises `ValueError` when they are not above 0."""
-    if isinstance(timeout, bool) or not timeout > 0:
+    if isinstance(timeout, bool) or not isinstance(timeout, Real) or not timeout > 0:
         raise ValueError(f"timeout must be a number of seconds above 0, got {timeout!r}")
     return timeout
 
@@ -242,6 +249,8 @@ def checked_address(url: str) -> str:
     Raises:
         ValueError: it is no http(s) address, or it holds credentials, a query or a fragment.
     """
+    import httpx
+
     wanted = "a server is an address such as http://127.0.0.1:9001"
     if not isinstance(url, str):
         raise ValueError(f"{wanted}, got {type(url).__name__}")
@@ -249,7 +258,10 @@ def checked_address(url: str) -> str:
         parts = urlsplit(url)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname)
         usable = usable and (parts.port is None or parts.port > 0)
-    except ValueError:
+        usable = usable and url.isprintable() and " " not in url
+        (parts.hostname or "").encode("idna")  # as the resolver does; UnicodeError is a ValueError
+        httpx.URL(url)
+    except (ValueError, httpx.InvalidURL):
         usable = False
     if not usable:
         raise ValueError(f"{wanted}, got {url!r:.100}")

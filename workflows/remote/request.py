@@ -72,6 +72,12 @@ class InputWriter:
         try:
             _refuse_unsayable(name, value)
             return self._json(name, value)
+        except RecursionError as error:
+            raise RuntimeInputError(
+                f"Input '{name}' cannot be sent: it is nested too deep, or holds itself.",
+                _CONTEXT,
+                error,
+            ) from error
         except (NoJsonFormError, ValueError, TypeError) as error:
             raise RuntimeInputError(
                 f"Input '{name}' cannot be sent: {str(error).rstrip('.')}.", _CONTEXT, error
@@ -95,11 +101,23 @@ class InputWriter:
 
 
 def _refuse_unsayable(name: str, value: Any) -> None:
-    """Raises for numbers that JSON does not have: they would arrive as nothing."""
+    """Raises for numbers and texts that JSON does not have: they would arrive as nothing."""
     if isinstance(value, (float, np.floating)) and not math.isfinite(value):
         raise ValueError(f"'{name}' is {value}, which JSON cannot say; give null or a number")
     if isinstance(value, int) and not _SMALLEST_INTEGER <= value <= _LARGEST_INTEGER:
         raise ValueError(f"'{name}' is a whole number of more than 64 bits")
+    if isinstance(value, str) and not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            raise ValueError(
+                f"'{name}' is text with half a character (a lone surrogate)"
+            ) from error
+    if isinstance(value, np.ndarray):
+        if value.dtype == object:
+            _refuse_unsayable(name, value.tolist())
+        elif value.dtype.kind == "f" and not np.isfinite(value).all():
+            raise ValueError(f"'{name}' holds numbers that JSON cannot say (nan or infinite)")
     if isinstance(value, Mapping):
         for key, item in value.items():
             _refuse_unsayable(f"{name}.{key}", item)

@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from blocks.index import block_schema
 from execution_engine.block_api.spec import BlockSpec
 from execution_engine.kinds.kind import Kind
 from execution_engine.query_language.introspection import describe_query_language
 from execution_engine.registry.registry import BlockRegistry
 from execution_engine.versions import version_in_range
+from workflows.published_schemas import published_schema
 
 _PYTHON_TYPES = {
     "string": "str",
@@ -48,7 +48,7 @@ def describe_blocks(
         for _, spec in sorted(registry.specs.items())
         if _fits(spec, engine_version) and not (air_gapped and _needs_internet(registry, spec))
     ]
-    schemas = {spec.type_id: schema_of_block(registry, spec) for spec in chosen}
+    schemas = {spec.type_id: published_schema(registry, spec) for spec in chosen}
     kinds: dict[str, list[dict[str, Any]]] = {name: [] for name in registry.codecs.kinds}
     primitives: list[dict[str, Any]] = []
     for spec in chosen:
@@ -63,14 +63,6 @@ def describe_blocks(
         "universal_query_language_description": describe_query_language(),
         "dynamic_block_definition_schema": dynamic_block_schema(),
     }
-
-
-def schema_of_block(registry: BlockRegistry, spec: BlockSpec) -> dict[str, Any]:
-    """JSON schema of the steps of a block."""
-    try:
-        return block_schema(spec.type_id)
-    except KeyError:  # a block of another plug-in
-        return registry.load(spec.type_id).manifest.model_json_schema()
 
 
 def outputs_of_step(registry: BlockRegistry, step: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -109,6 +109,9 @@ class TestLock:
              "weftlens lock: --model takes INPUT=MODEL, got 'a'\n"),
             (["parts.json", "--check", "--model", "a=b"], 2,
              "weftlens lock: --check takes the models from the lock; leave out --model\n"),
+            (["parts.json", "--out", "models/../parts.json"], 2, "weftlens lock: "
+             "'models/../parts.json' is the workflow; a lock is a file of its own\n"),
+            (["."], 1, ": The workflow file '.' cannot be read: Is a directory.\n"),
             (["parts.json", "--json"], 2,
              "weftlens lock: --json goes with --check; the lock itself is JSON\n"),
             (["parts.json", "--check"], 1, "parts.json: There is no lock file "
@@ -131,6 +134,13 @@ class TestLock:
         assert main(["lock", *arguments]) == code
         assert capsys.readouterr().err == message
         assert not list(parts.glob("*.lock.json"))
+
+    def test_the_workflow_is_never_the_lock(self, parts: Path) -> None:
+        """Not under another name of the same file either."""
+        before = (parts / "parts.json").read_bytes()
+        (parts / "other.json").hardlink_to(parts / "parts.json")
+        assert main(["lock", "parts.json", "--out", "other.json"]) == 2
+        assert (parts / "parts.json").read_bytes() == before
 
     def test_a_broken_workflow(self, parts: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """The problems of the workflow are listed."""

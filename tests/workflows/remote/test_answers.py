@@ -204,6 +204,15 @@ class TestErrorOf:
         """Whatever else an answer names stays text."""
         assert isinstance(error(content), ServerRefusedError)
 
+    @pytest.mark.parametrize("strange", [5, "x", {"a": 1}, True])
+    def test_strange_errors_of_blocks_do_no_harm(self, strange: Any) -> None:
+        """What is no list names no block."""
+        raised = error(
+            {"message": "m", "error_type": "StepExecutionError", "blocks_errors": strange}
+        )
+        assert isinstance(raised, engine.StepExecutionError)
+        assert raised.block_id is None
+
     def test_strange_members_do_no_harm(self) -> None:
         """Members of the wrong type are left out."""
         raised = error(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import socket
 import threading
 import time
@@ -57,6 +58,8 @@ class TestCheckedAddress:
         [
             ("http://127.0.0.1:9001", "http://127.0.0.1:9001"),
             ("https://host/", "https://host"),
+            ("http://münchen.example", "http://münchen.example"),
+            ("http://my_service:80", "http://my_service:80"),
             ("http://[::1]:80/base/", "http://[::1]:80/base"),
         ],
     )
@@ -74,6 +77,13 @@ class TestCheckedAddress:
             ("http://me:secret@host", "holds no credentials"),
             ("http://host/?api_key=x", "without query"),
             (9001, "got int"),
+            (" http://host", "got ' http://host'"),
+            ("http://host/\n", "such as http"),
+            ("http://a\tb", "such as http"),
+            ("http://a b", "got 'http://a b'"),
+            ("http://a..b", "got 'http://a..b'"),
+            ("http://" + "a" * 64, "got 'http://aaaa"),
+            ("http://xn--\N{SNOWMAN}", "such as http"),
         ],
     )
     def test_refuses(self, given: object, words: str) -> None:
@@ -229,7 +239,14 @@ class TestPost:
         answer = connected(server.url).post("/x", {"v": values}, timeout=30, repeatable=True)
         assert answer.content["v"] == values
 
-    @pytest.mark.parametrize("timeout", [0, -1.0])
+    @pytest.mark.parametrize("timeout", [1e300, math.inf])
+    def test_a_time_without_end(self, fake_server: FakeMaker, timeout: float) -> None:
+        """Longer than any clock of a socket is as long as that."""
+        server = fake_server(lambda request: Reply({}))
+        answer = connected(server.url).post("/x", {}, timeout=timeout, repeatable=True)
+        assert answer.content == {}
+
+    @pytest.mark.parametrize("timeout", [0, -1.0, math.nan, "3", True])
     def test_refuses_a_time_that_is_none(self, timeout: float) -> None:
         """Nothing is sent."""
         with pytest.raises(ValueError, match="seconds above 0"):

@@ -24,6 +24,12 @@ def writer(session: Session) -> InputWriter:
     return InputWriter(ImageWriter(session.image_codec), session.registry.codecs)
 
 
+def _endless() -> list[Any]:
+    value: list[Any] = []
+    value.append(value)
+    return value
+
+
 class TestWrite:
     def test_lists_and_nested_lists_of_images(
         self, writer: InputWriter, picture: np.ndarray
@@ -74,6 +80,11 @@ class TestWrite:
             ([1.0, {"x": math.inf}], r"'value\.\[1\]\.x' is inf"),
             (2**70, "more than 64 bits"),
             (object(), "a value of type object has no JSON form"),
+            (np.array([1.0, math.nan]), r"'value' holds numbers that JSON cannot say"),
+            ({"x": np.array([[math.inf]])}, r"'value\.x' holds numbers"),
+            (np.array([2**70], object), "more than 64 bits"),
+            (["\ud800"], r"'value\.\[0\]' is text with half a character"),
+            (_endless(), "nested too deep, or holds itself"),
         ],
     )
     def test_refuses_what_json_cannot_say(

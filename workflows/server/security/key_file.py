@@ -10,7 +10,6 @@ import contextlib
 import json
 import os
 import stat
-import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from execution_engine.errors import WorkflowEnvironmentConfigurationError
+from workflows.files import write_whole
 from workflows.server.security.keys import ApiKey, KeyRing
 
 _FORMAT = 1
@@ -156,18 +156,7 @@ def _locked(path: Path) -> Iterator[None]:
 def _write(path: Path, keys: Sequence[ApiKey]) -> None:
     document = {"format": _FORMAT, "keys": [_entry_of(key) for key in keys]}
     text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
-    # mkstemp makes files with mode 600; the replacement is one step, so a reader sees either file.
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise
+    write_whole(path, text.encode("utf-8"), _OWNER_ONLY)
 
 
 def _entry_of(key: ApiKey) -> dict[str, Any]:
