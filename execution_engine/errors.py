@@ -322,7 +322,13 @@ class WorkflowImageLoadError(WorkflowExecutionEngineError):
 
 
 class RoboflowQueryLanguageError(WorkflowExecutionEngineError):
-    """Base of the errors of the query language."""
+    """Base of the errors of the query language.
+
+    Where one leaves a step, `block_id` and `block_type` are those of the step.
+    """
+
+    block_id: str | None = None
+    block_type: str | None = None
 
 
 class UndeclaredSymbolError(RoboflowQueryLanguageError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from execution_engine.errors import Problem, WorkflowDefinitionError, WorkflowSy
 
 WorkflowSource = Mapping[str, Any] | str | PathLike[str]
 _CONTEXT = "workflow_compilation | workflow_definition_loading"
+_STORED_NAME = re.compile(r"[\w-]+/[\w-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,10 @@ def _read(path: Path) -> str:
     except (OSError, ValueError) as error:  # ValueError: characters no path can hold
         reason = getattr(error, "strerror", None) or str(error)
         raise WorkflowDefinitionError(
-            f"The workflow file '{path}' cannot be read: {reason}.", _CONTEXT, error
+            f"The workflow file '{path}' cannot be read: {reason}."
+            f"{_server_hint(path) if isinstance(error, FileNotFoundError) else ''}",
+            _CONTEXT,
+            error,
         ) from error
     try:
         return content.decode("utf-8-sig")
@@ -73,6 +78,17 @@ def _read(path: Path) -> str:
             _CONTEXT,
             error,
         ) from error
+
+
+def _server_hint(path: Path) -> str:
+    """For what looks like the name of a workflow on a server."""
+    name = path.as_posix()
+    if path.suffix or not _STORED_NAME.fullmatch(name):
+        return ""
+    return (
+        f" A workflow that a server stores runs there: `weftlens run {name} --server URL`, or "
+        f'`run_remotely("{name}", ..., server=URL)`.'
+    )
 
 
 def _parse(text: str, what: str) -> Any:

@@ -16,6 +16,7 @@ from workflows.inspection import (
     missing_blocks,
     unknown_fields,
 )
+from workflows.language_warnings import query_language_warnings
 from workflows.loading import WorkflowSource, load_definition, nested_too_deep
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class Workflow:
         """Every problem of the definition at once; an empty list for a good one.
 
         Args:
-            strict: report fields that a block does not know, too; a run ignores them.
+            strict: report the warnings, too: see `warnings`.
         """
         problems = list(self._inspection.problems)
         if strict:
@@ -83,10 +84,15 @@ class Workflow:
         return problems
 
     def warnings(self) -> list[Problem]:
-        """Fields of steps that their blocks do not know: a run ignores them, so each is either a
-        note of an editor or misspelt.
+        """What a run takes as it is but is seldom meant.
+
+        Fields of steps that their blocks do not know, conditions joined by `or` without saying so,
+        and parameters that a condition names and its step does not give.
         """
-        return unknown_fields(self._inspection, self._home.registry)
+        return [
+            *unknown_fields(self._inspection, self._home.registry),
+            *query_language_warnings(self._inspection),
+        ]
 
     def missing_blocks(self) -> list[MissingBlock]:
         """Every block type that is not there, with its steps and the plug-in it names."""

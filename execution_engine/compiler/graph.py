@@ -90,6 +90,10 @@ def build_graph(definition: Definition, steps: list[ParsedStep], problems: Probl
     nodes = [GraphNode(step, complete=step.manifest is not None) for step in steps]
     for node in nodes:
         for reference in node.step.references:
+            unusable = definition.unusable_inputs
+            if reference.reference.kind == INPUT and reference.reference.name in unusable:
+                node.complete = False  # the declaration is the fault, and reported
+                continue
             _follow(node, reference, inputs, positions, nodes, problems)
     for position, node in enumerate(nodes):
         for target in node.targets.values():
@@ -349,6 +353,8 @@ def _follow_outputs(
                 if own is not None:
                     hint = f"outputs of step '{reference.name}': {', '.join(own) or 'none'}"
         elif reference.kind == INPUT:
+            if reference.name in definition.unusable_inputs:
+                continue
             if reference.name not in inputs:
                 message = f"Output '{output.name}' refers to the missing input '{reference.name}'."
                 hint = partial(did_you_mean, reference.name, inputs)

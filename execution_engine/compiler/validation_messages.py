@@ -122,9 +122,16 @@ def _add_wrong(
     got = chosen[0]["input"]
     missing = [detail for detail in chosen if detail["type"] == "missing"]
     place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)[1:]
+    unknown = next((detail for detail in chosen if detail["type"].startswith("unknown_")), None)
     hint = None
     if missing:
         message = f"Step '{step.name}': '{place}' is missing."
+    elif unknown is not None:  # a name that the query language does not have
+        context = unknown["ctx"]
+        message = (
+            f"Step '{step.name}': '{place}' is the unknown {context['what']} {context['name']}."
+        )
+        hint = context["hint"].removeprefix("; ") or None
     else:
         expectations = list(dict.fromkeys(expectation(detail, field) for detail in chosen))
         message = (

@@ -77,6 +77,7 @@ class Definition:
         steps: steps in order.
         outputs: response fields in order.
         raw: the whole JSON object.
+        unusable_inputs: names of inputs whose declaration is faulty, so not among `inputs`.
     """
 
     version: str
@@ -84,3 +85,4 @@ class Definition:
     steps: tuple[StepDeclaration, ...]
     outputs: tuple[OutputDeclaration, ...]
     raw: Mapping[str, Any] = field(repr=False)
+    unusable_inputs: frozenset[str] = frozenset()

@@ -58,13 +58,16 @@ def parse_definition(raw: Any, problems: ProblemList) -> Definition:
             "/version",
         )
     version = raw.get("version")
+    input_items = _items(raw, "inputs", problems)
+    inputs = tuple(
+        declaration
+        for where, item in input_items
+        if (declaration := _parse_input(item, where, problems)) is not None
+    )
+    names = {name for _, item in input_items if isinstance(name := item.get("name"), str)}
     return Definition(
         version=version if isinstance(version, str) else "1.0",
-        inputs=tuple(
-            declaration
-            for where, item in _items(raw, "inputs", problems)
-            if (declaration := _parse_input(item, where, problems)) is not None
-        ),
+        inputs=inputs,
         steps=tuple(
             step
             for where, item in _items(raw, "steps", problems)
@@ -76,6 +79,7 @@ def parse_definition(raw: Any, problems: ProblemList) -> Definition:
             if (output := _parse_output(item, where, problems)) is not None
         ),
         raw=raw,
+        unusable_inputs=frozenset(names - {declaration.name for declaration in inputs}),
     )
 
 

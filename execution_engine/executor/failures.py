@@ -7,7 +7,12 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from execution_engine.definition.references import is_reference
-from execution_engine.errors import BlockTraceback, StepExecutionError
+from execution_engine.errors import (
+    BlockTraceback,
+    RoboflowQueryLanguageError,
+    StepExecutionError,
+    WorkflowError,
+)
 from execution_engine.plan import StepPlan
 
 StepErrorHandler = Callable[[str, Exception], None]
@@ -40,11 +45,29 @@ def raise_step_failure(
         last[0].lineno if last else None,
         last[0].line if last else None,
     )
+    _note_sources(step, failure)
+    raise failure from error
+
+
+def name_step(step: StepPlan, error: WorkflowError) -> None:
+    """Names the step in an error of the query language that its block let through.
+
+    Such errors keep their class. Other errors of the engine, and those that name a step already,
+    stay as they are.
+    """
+    if not isinstance(error, RoboflowQueryLanguageError) or error.block_id is not None:
+        return
+    error.block_id, error.block_type = step.name, step.spec.type_id
+    error.public_message = f"Step '{step.name}' ({step.spec.type_id}): {error.public_message}"
+    error.args = (error.public_message,)
+    _note_sources(step, error)
+
+
+def _note_sources(step: StepPlan, error: WorkflowError) -> None:
     sources = [
         f"{name} from {value}"
         for name, value in step.manifest.__dict__.items()
         if is_reference(value)
     ]
     if sources:
-        failure.add_note(f"Step '{step.name}' takes {', '.join(sources)}.")
-    raise failure from error
+        error.add_note(f"Step '{step.name}' takes {', '.join(sources)}.")

@@ -12,7 +12,11 @@ from execution_engine.block_api.block import WorkflowBlock
 from execution_engine.errors import WorkflowError
 from execution_engine.executor.arguments import ArgumentBuilder, Columns, batch_of, transposed
 from execution_engine.executor.axes import Axis
-from execution_engine.executor.failures import StepErrorHandler, raise_step_failure
+from execution_engine.executor.failures import (
+    StepErrorHandler,
+    name_step,
+    raise_step_failure,
+)
 from execution_engine.executor.futures import FutureSlots
 from execution_engine.executor.limits import NO_LIMITS, SizeLimits
 from execution_engine.executor.masks import Masks
@@ -137,7 +141,8 @@ class StepRunner:
                     for name in private:
                         arguments[name] = private_copy(arguments[name], codecs)
                     results.append(run(**arguments))
-        except WorkflowError:
+        except WorkflowError as error:
+            name_step(self.plan, error)
             raise
         except Exception as error:
             raise_step_failure(self.plan, error, self._error_handler)
@@ -204,7 +209,8 @@ class StepRunner:
             if self._max_children is not None:
                 run = counting_children(run, self.plan, self._max_children)
             return run(**arguments)
-        except WorkflowError:
+        except WorkflowError as error:
+            name_step(self.plan, error)
             raise
         except Exception as error:
             raise_step_failure(self.plan, error, self._error_handler)

@@ -20,7 +20,7 @@ from execution_engine.query_language.operations_catalogue import (
 )
 from execution_engine.query_language.specification import OperatorSpec
 
-_SEQUENCE: Final = (LIST_OF_VALUES_KIND, STRING_KIND, *DETECTIONS)
+SEQUENCE: Final = (LIST_OF_VALUES_KIND, STRING_KIND, *DETECTIONS)
 
 COMPARATOR_SPECS: Final[tuple[OperatorSpec, ...]] = (
     OperatorSpec("Equals", ("(Number) ==", "=="), "Equal", (ANY, ANY)),
@@ -48,7 +48,7 @@ COMPARATOR_SPECS: Final[tuple[OperatorSpec, ...]] = (
     OperatorSpec(
         "StringContains", ("(String) contains",), "Right is a part of left", (STRING, STRING)
     ),
-    OperatorSpec("In", ("in (Sequence)",), "Left is an element of right", (ANY, _SEQUENCE)),
+    OperatorSpec("In", ("in (Sequence)",), "Left is an element of right", (ANY, SEQUENCE)),
     OperatorSpec(
         "AnyIn", ("any in (Sequence)",), "At least one element of left is in right", (LIST, LIST)
     ),
@@ -69,8 +69,8 @@ UNARY_OPERATOR_SPECS: Final[tuple[OperatorSpec, ...]] = (
     OperatorSpec(
         "IsFalse", ("(Boolean) is False",), "Is the value false itself", ((BOOLEAN_KIND,),)
     ),
-    OperatorSpec("IsEmpty", ("(Sequence) is empty",), "Has no elements", (_SEQUENCE,)),
-    OperatorSpec("IsNotEmpty", ("(Sequence) is not empty",), "Has elements", (_SEQUENCE,)),
+    OperatorSpec("IsEmpty", ("(Sequence) is empty",), "Has no elements", (SEQUENCE,)),
+    OperatorSpec("IsNotEmpty", ("(Sequence) is not empty",), "Has elements", (SEQUENCE,)),
 )
 COMPARATOR_TYPES: Final = frozenset(name for spec in COMPARATOR_SPECS for name in spec.types)
 UNARY_OPERATOR_TYPES: Final = frozenset(

@@ -51,6 +51,8 @@ from execution_engine.query_language.specification import (
 )
 
 MAX_DEPTH: Final = 64
+# So many options are listed where none is near.
+_LONGEST_LIST: Final = 20
 
 _OPERATIONS_FIELD: Final = FieldSpec(
     "operations", OPERATIONS, (), "Operations applied to the value"
@@ -153,8 +155,8 @@ class _Problems:
     ) -> None:
         """A name that the language does not have."""
         hint = did_you_mean(value, options) if isinstance(value, str) else None
-        if hint is None and len(options) <= 6:
-            hint = f"expected {' or '.join(repr(option) for option in options)}"
+        if hint is None and len(options) <= _LONGEST_LIST:
+            hint = f"expected {_listed(options)}"
         self.add_custom(
             f"unknown_{what.replace(' ', '_')}",
             location,

@@ -18,7 +18,7 @@ from execution_engine.errors import (
     UndeclaredSymbolError,
 )
 from execution_engine.kinds.codec import CodecRegistry, KindCodec
-from execution_engine.query_language.definitions import Operation, Statement
+from execution_engine.query_language.definitions import ROW_OPERAND, Operation, Statement
 
 ROOT: Final = "<root>"
 CONTEXT: Final = "step_execution | roboflow_query_language_evaluation"
@@ -95,20 +95,43 @@ def find_detections_codec(value: Any, codecs: CodecRegistry) -> KindCodec | None
 
 def undeclared(name: str, parameters: Parameters, path: str) -> UndeclaredSymbolError:
     """The error for a named parameter that was not given."""
-    given = sorted(str(key) for key in parameters)
+    given = sorted(str(key) for key in parameters if key != ROW_OPERAND)
     hint = did_you_mean(name, given)
+    known = f"given: {', '.join(given)}" if given else "no parameters were given"
+    if not given and ROW_OPERAND in parameters:
+        known += f" besides the detection '{ROW_OPERAND}'"
     return UndeclaredSymbolError(
         f"Parameter '{name}' is used at {path} but was not given"
-        f" ({'given: ' + ', '.join(given) if given else 'no parameters were given'}"
-        f"{'; ' + hint if hint else ''}).",
+        f" ({known}{'; ' + hint if hint else ''}).",
         context=f"{CONTEXT} | {path}",
     )
 
 
-def not_evaluated(what: str, path: str, cause: BaseException) -> EvaluationEngineError:
-    """The error for a statement that could not be evaluated."""
+def not_evaluated(
+    what: str, path: str, cause: BaseException, reason: str | None = None
+) -> EvaluationEngineError:
+    """The error for a statement that could not be evaluated.
+
+    Args:
+        what: the comparator or operator.
+        path: place of the statement.
+        cause: what was raised.
+        reason: what to say of it; its class and its message when None.
+    """
+    said = f"{type(cause).__name__}: {cause}" if reason is None else reason
     return EvaluationEngineError(
-        f"Statement at {path}: {what} failed: {type(cause).__name__}: {cause}.",
+        f"Statement at {path}: {what} failed: {said}.",
+        context=f"{CONTEXT} | {path}",
+        inner_error=cause,
+    )
+
+
+def not_accepted(
+    what: str, path: str, expected: str, value: Any, cause: BaseException
+) -> EvaluationEngineError:
+    """The error for a statement one side of which is of the wrong type."""
+    return EvaluationEngineError(
+        f"Statement at {path}: {what} expects {expected}, got {describe_value(value)}.",
         context=f"{CONTEXT} | {path}",
         inner_error=cause,
     )

@@ -12,6 +12,7 @@ from execution_engine.errors import OperationTypeNotRecognisedError, RoboflowQue
 from execution_engine.kinds.codec import CodecRegistry
 from execution_engine.query_language.chain import NO_PARAMETERS
 from execution_engine.query_language.comparison import COMPARATORS, unary_operator
+from execution_engine.query_language.comparison_failures import not_compared
 from execution_engine.query_language.definitions import (
     BinaryStatement,
     CaseResult,
@@ -119,11 +120,15 @@ def _binary(statement: BinaryStatement, nested: NestedCompiler, path: str) -> Co
 
     def holds(parameters: Parameters) -> bool:
         try:
-            return bool(compare(left(parameters), right(parameters))) is not negate
+            left_value, right_value = left(parameters), right(parameters)
         except RoboflowQueryLanguageError:
             raise
         except Exception as error:
             raise not_evaluated(name, path, error) from error
+        try:
+            return bool(compare(left_value, right_value)) is not negate
+        except Exception as error:
+            raise not_compared(statement, path, left_value, right_value, error) from error
 
     return holds
 

@@ -121,7 +121,8 @@ def build_app() -> typer.Typer:
             ),
         ] = None,
     ) -> None:
-        """Run a workflow on images, one after the other, each on its own.
+        """Run a workflow on images, one after the other, each on its own. With --server, a
+        workflow may be the name of one that the server stores: workspace/id.
 
         With --out, every image output becomes <image>.<output>.png and all other outputs
         <image>.json. An image that fails is named, the others go on, and the exit code is 1.
@@ -292,8 +293,8 @@ def _keys_app() -> typer.Typer:
             list[str] | None,
             typer.Option(
                 "--workflow",
-                help="Stored workflows it may run, such as shop/count or shop/*; may be given "
-                "several times.",
+                help="Stored workflows it may run, by the id of the file: shop/count or shop/* for "
+                "files in shop/, count for count.json, * for all; may be given several times.",
             ),
         ] = None,
         specifications: Annotated[

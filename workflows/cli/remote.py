@@ -1,4 +1,6 @@
-"""`--server` and `--api-key-env`: the server that a command runs on. Runs nothing itself."""
+"""`--server` and `--api-key-env`: the server that a command runs on, and what a workflow takes that
+is stored there. Runs nothing itself.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +8,12 @@ import os
 from typing import TYPE_CHECKING
 
 from workflows.cli.run_inputs import UsageError
+from workflows.interface import ANYTHING, Interface, InterfaceInput
 
 if TYPE_CHECKING:
+    from execution_engine.kinds.codec import CodecRegistry
     from workflows.remote.client import RemoteServer
+    from workflows.remote.signature import Signature
     from workflows.session import Session
 
 
@@ -39,3 +44,12 @@ def open_server(url: str | None, key_variable: str | None, session: Session) -> 
         return RemoteServer(url, api_key=key, session=session)
     except ValueError as error:
         raise UsageError(f"--server: {error}") from error
+
+
+def interface_of(signature: Signature, codecs: CodecRegistry) -> Interface:
+    """The inputs of a workflow that a server described; it names no types and defaults."""
+    inputs = tuple(
+        InterfaceInput(name, "", shape.kinds or ANYTHING, int(shape.is_image))
+        for name, shape in signature.inputs.items()
+    )
+    return Interface(inputs, (), codecs)

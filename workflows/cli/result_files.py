@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ import cv2
 
 from execution_engine.errors import ExecutionEngineRuntimeError
 from execution_engine.images.image_data import WorkflowImageData
-from execution_engine.plan import SINGLE, OutputPlan, Plan
+from execution_engine.kinds.codec import CodecRegistry
+from execution_engine.plan import Plan
 from workflows.cli.terminal import json_text
+from workflows.remote.signature import ANYTHING, OutputShape, signature_of_plan
 
 _NOT_IN_NAMES = re.compile(r"[^\w\-. ]")
 _LONGEST_OUTPUT_NAME = 100
@@ -25,11 +28,24 @@ PICTURE_FIELDS = frozenset({"type", "value", "width", "height"})
 _JPEG_QUALITY = 95
 
 
+@dataclass(frozen=True, slots=True)
+class ResultForm:
+    """What a workflow gives: its outputs by name, and how their values are written."""
+
+    outputs: Mapping[str, OutputShape]
+    codecs: CodecRegistry
+
+    @classmethod
+    def of_plan(cls, plan: Plan) -> ResultForm:
+        """That of a workflow which compiled here."""
+        return cls(signature_of_plan(plan).outputs, plan.codecs)
+
+
 class ResultFiles:
     """Writes the results of one image.
 
     Args:
-        plan: the plan that was run.
+        form: what the workflow gives; outputs it does not name are written by their values.
         folder: where files go; None to write none, images then become a note on their size.
         stem: how every file name begins.
         suffix: `png` or `jpg`.
@@ -38,13 +54,13 @@ class ResultFiles:
 
     def __init__(
         self,
-        plan: Plan,
+        form: ResultForm,
         folder: Path | None,
         stem: str,
         suffix: str,
         keep: Collection[Path] = (),
     ) -> None:
-        self._plan = plan
+        self._form = form
         self._folder = folder
         self._stem = stem
         self._suffix = suffix
@@ -64,8 +80,10 @@ class ResultFiles:
             prefix = () if len(results) == 1 else (str(number),)
             rows.append(
                 {
-                    output.name: self._output(output, result[output.name], (*prefix, output.name))
-                    for output in self._plan.outputs
+                    name: self._output(
+                        value, (*prefix, name), self._form.outputs.get(name, OutputShape(ANYTHING))
+                    )
+                    for name, value in result.items()
                 }
             )
         return rows
@@ -83,26 +101,30 @@ class ResultFiles:
         path.write_bytes(f"{text}\n".encode("utf-8", "backslashreplace"))
         return path
 
-    def _output(self, output: OutputPlan, value: Any, names: tuple[str, ...]) -> Any:
-        depth = self._plan.depth(output.axis) if output.axis != SINGLE else 0
-        # One level of nesting is the list of rows, unless the batch came from a step.
-        levels = depth if output.generated else max(0, depth - 1)
-        return self._nested(output, value, names, levels)
-
-    def _nested(self, output: OutputPlan, value: Any, names: tuple[str, ...], levels: int) -> Any:
-        if levels and isinstance(value, list):
+    def _output(self, value: Any, names: tuple[str, ...], shape: OutputShape) -> Any:
+        if shape.depth and isinstance(value, list):
+            inner = OutputShape(shape.kinds, shape.depth - 1)
             return [
-                self._nested(output, item, (*names, str(number)), levels - 1)
+                self._output(item, (*names, str(number)), inner)
                 for number, item in enumerate(value)
             ]
-        if output.is_object and isinstance(value, Mapping):
-            return {
-                name: self._leaf(value[name], (*names, name), kinds)
-                for name, _, kinds in output.members
-            }
-        return self._leaf(value, names, output.members[0][2] if output.members else ("*",))
+        if not isinstance(shape.kinds, Mapping):
+            return self._leaf(value, names, shape.kinds, shape.depth)
+        if isinstance(value, list) and shape.depth is None:
+            return [
+                self._output(item, (*names, str(number)), shape)
+                for number, item in enumerate(value)
+            ]
+        if not isinstance(value, Mapping):
+            return self._leaf(value, names, ANYTHING, shape.depth)
+        return {
+            name: self._leaf(item, (*names, name), shape.kinds.get(name, ANYTHING), 0)
+            for name, item in value.items()
+        }
 
-    def _leaf(self, value: Any, names: tuple[str, ...], kinds: tuple[str, ...]) -> Any:
+    def _leaf(
+        self, value: Any, names: tuple[str, ...], kinds: tuple[str, ...], depth: int | None
+    ) -> Any:
         if value is None:
             return None
         if isinstance(value, WorkflowImageData):
@@ -110,13 +132,23 @@ class ResultFiles:
         if _holds_picture(value):
             if isinstance(value, Mapping):
                 return {
-                    str(key): self._leaf(item, (*names, str(key)), ("*",))
+                    str(key): self._leaf(item, (*names, str(key)), ANYTHING, 0)
                     for key, item in value.items()
                 }
             return [
-                self._leaf(item, (*names, str(number)), ("*",)) for number, item in enumerate(value)
+                self._leaf(item, (*names, str(number)), ANYTHING, 0)
+                for number, item in enumerate(value)
             ]
-        return self._plan.codecs.serialise(value, kinds)
+        try:
+            return self._form.codecs.serialise(value, kinds)
+        except ExecutionEngineRuntimeError:
+            if depth is not None or not isinstance(value, list):
+                raise
+            # How deep values lie is not known: what is no value is a list of some.
+            return [
+                self._leaf(item, (*names, str(number)), kinds, None)
+                for number, item in enumerate(value)
+            ]
 
     def _picture(self, image: WorkflowImageData, names: tuple[str, ...]) -> dict[str, Any]:
         pixels = image.numpy_image

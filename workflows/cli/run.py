@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from execution_engine.errors import RuntimeInputError, WorkflowError
 from execution_engine.executor.report import RunReport
-from execution_engine.plan import Plan
 from workflows.cli.exit_codes import OK, PROBLEM, USAGE
-from workflows.cli.remote import open_server
-from workflows.cli.result_files import PICTURE_FIELDS, ResultFiles
+from workflows.cli.remote import interface_of, open_server
+from workflows.cli.result_files import PICTURE_FIELDS, ResultFiles, ResultForm
 from workflows.cli.run_inputs import (
     UsageError,
     choose_image_input,
@@ -33,6 +32,7 @@ from workflows.cli.terminal import (
     write,
     write_error,
 )
+from workflows.interface import Interface
 from workflows.locking.errors import LockDriftError
 from workflows.remote.errors import MissingOnServerError, RemoteServerError
 from workflows.running import run_locally
@@ -79,8 +79,8 @@ class Outcome:
 class _Job:
     """All that the runs of one command share."""
 
-    workflow: Workflow
-    plan: Plan
+    workflow: Workflow | str
+    form: ResultForm
     session: Session
     image_input: str | None
     parameters: dict[str, Any]
@@ -117,7 +117,7 @@ class _Job:
                 )
             if inline:
                 return Outcome(label, results)
-            files = ResultFiles(self.plan, self.out, stem, self.suffix, self.keep)
+            files = ResultFiles(self.form, self.out, stem, self.suffix, self.keep)
             rows = files.rows(results)
             if report.secrets is not None:
                 rows = report.secrets.in_data(rows)
@@ -157,17 +157,11 @@ def run_command(
 ) -> int:
     """Runs the workflow and gives the exit code: 0, 1 when an image failed, 2 for wrong usage."""
     with Session() as session, ExitStack() as opened:
-        workflow = Workflow.load(path, session=session)
-        try:
-            plan = session.compile(workflow)
-        except WorkflowError as error:
-            write_error(error_text(path.name, error))
-            return PROBLEM
         try:
             server = open_server(server_url, key_variable, session)
             if server is not None:
                 opened.enter_context(server)
-            interface = workflow.interface()
+            workflow, interface, form = _read_workflow(path, session, server)
             parameters = parse_parameters(parameter_texts, interface)
             image_input = choose_image_input(
                 interface, input_name, bool(image_paths), list(parameters)
@@ -176,11 +170,14 @@ def run_command(
         except UsageError as error:
             write_error(f"weftlens run: {error}")
             return USAGE
+        except WorkflowError as error:
+            write_error(error_text(path.name, error))
+            return PROBLEM
         lock = None
         if lock_file is not None:
             # Before any image is opened; each run checks again, against the same lock.
             lock = session.locks.load(lock_file)
-            if server is None:
+            if isinstance(workflow, Workflow) and server is None:
                 session.locks.check(
                     workflow.definition, lock_file, parameters, workflow_name=str(path)
                 )
@@ -193,7 +190,7 @@ def run_command(
         # Results in the folder of the inputs must not replace them.
         keep = frozenset(item.resolve() for item in (path, *images) if item is not None)
         job = _Job(
-            workflow, plan, session, image_input, parameters, out, as_json, suffix, keep, lock,
+            workflow, form, session, image_input, parameters, out, as_json, suffix, keep, lock,
             server,
         )  # fmt: skip
         beside = out is not None and (out / f"{path.stem}.json").resolve() == path.resolve()
@@ -201,6 +198,30 @@ def run_command(
             [image or Path(path.stem) for image in images], [path.stem] if beside else []
         )
         return _report(job, _outcomes(job, images, stems, workers), len(images))
+
+
+def _read_workflow(
+    path: Path, session: Session, server: RemoteServer | None
+) -> tuple[Workflow | str, Interface, ResultForm]:
+    """The workflow of a file, or the name of the one that the server stores; with what it takes and
+    gives.
+
+    Raises:
+        WorkflowError: it cannot be read, has problems, or the server has no such workflow.
+    """
+    if server is not None:
+        from workflows.remote.client import read_definition, workflow_id
+
+        name = path.as_posix()
+        if workflow_id(name) is not None:
+            signature = server.describe(name)
+            codecs = session.registry.codecs
+            return name, interface_of(signature, codecs), ResultForm(signature.outputs, codecs)
+        workflow = Workflow(read_definition(name), origin=str(path), session=session)
+    else:
+        workflow = Workflow.load(path, session=session)
+    plan = session.compile(workflow)
+    return workflow, workflow.interface(), ResultForm.of_plan(plan)
 
 
 def _outcomes(
@@ -226,7 +247,7 @@ def _outcomes(
         disable=len(images) == 1 or not console.is_terminal,
     )
     with progress, ThreadPoolExecutor(workers) as pool:
-        task = progress.add_task(job.workflow.name, total=len(images))
+        task = progress.add_task(getattr(job.workflow, "name", job.workflow), total=len(images))
         results = pool.map(job.run, images, stems) if workers > 1 else map(job.run, images, stems)
         try:
             for outcome in results:

@@ -15,7 +15,7 @@ from typing import Any, TextIO
 from execution_engine.errors import WorkflowError
 from execution_engine.plan import Plan
 from workflows.cli.exit_codes import INTERRUPTED, OK, PROBLEM, USAGE
-from workflows.cli.result_files import ResultFiles
+from workflows.cli.result_files import ResultFiles, ResultForm
 from workflows.cli.run_inputs import UsageError, parse_parameters
 from workflows.cli.terminal import (
     error_console,
@@ -166,7 +166,7 @@ def _protect(command: VideoCommand, sources: Sequence[VideoSource]) -> None:
 
 def _write_lines(lines: TextIO, plan: Plan, result: FrameResult) -> None:
     """One line of JSON a frame; pictures are described, not written."""
-    rows = ResultFiles(plan, None, "", "png").rows(result.rows)
+    rows = ResultFiles(ResultForm.of_plan(plan), None, "", "png").rows(result.rows)
     if result.secrets is not None:
         rows = result.secrets.in_data(rows)
     for row, frame in zip(rows, result.frames, strict=True):

@@ -12,7 +12,12 @@ from os import path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from execution_engine.errors import Problem, WorkflowError, WorkflowSyntaxError
+from execution_engine.errors import (
+    Problem,
+    WorkflowDefinitionError,
+    WorkflowError,
+    WorkflowSyntaxError,
+)
 from execution_engine.kinds.json_form import json_form
 from execution_engine.profiling import ChromeTraceProfiler
 from workflows.remote.answers import outputs_of
@@ -39,7 +44,8 @@ if TYPE_CHECKING:
 DEFAULT_TIMEOUT = 120.0
 RUN = "/workflows/run"
 DESCRIBE = "/workflows/describe_interface"
-_ID = re.compile(r"[\w-]+(?:\.[\w-]+)*/[\w-]+(?:\.[\w-]+)*")
+_NAME = re.compile(r"[\w-]+(?:\.[\w-]+)*")
+_ID = re.compile(f"{_NAME.pattern}/{_NAME.pattern}")
 
 
 class RemoteServer:
@@ -113,7 +119,7 @@ class RemoteServer:
         named = workflow_id(workflow)
         body: dict[str, Any]
         if named is not None:
-            route, body = f"/{quote(named[0])}/workflows/{quote(named[1])}", {"use_cache": True}
+            route, body = _stored_route(named), {"use_cache": True}
             if workflow_version_id is not None:
                 body["workflow_version_id"] = workflow_version_id
             describe = partial(
@@ -123,7 +129,7 @@ class RemoteServer:
         else:
             if workflow_version_id is not None:
                 raise ValueError("workflow_version_id goes with a workflow given as workspace/id")
-            definition = _plain(definition_of(workflow))
+            definition = _plain(read_definition(workflow))
             route, body = RUN, {"specification": definition}
             if self._check:
                 self._knowledge.require(definition, inputs, deadline)
@@ -158,6 +164,26 @@ class RemoteServer:
             signature = describe(again=True)  # the stored workflow has changed
         return self._results.read(rows, signature)
 
+    def describe(self, workflow: str) -> Signature:
+        """What a stored workflow takes and gives, as the server says it.
+
+        Args:
+            workflow: `workspace/id`.
+
+        Raises:
+            ValueError: this is no such name.
+            WorkflowError: the server has something to say against the workflow.
+            RemoteServerError: it cannot be asked, has no such workflow, or answers strangely.
+        """
+        named = workflow_id(workflow)
+        if named is None:
+            raise ValueError(f"a stored workflow is named workspace/id, got {workflow!r}")
+        return self._knowledge.signature(
+            f"{_stored_route(named)}/describe_interface",
+            {"use_cache": True},
+            time.monotonic() + self._timeout,
+        )
+
     def check(
         self, workflow: WorkflowSource | Workflow, inputs: Mapping[str, Any] | None = None
     ) -> None:
@@ -171,7 +197,7 @@ class RemoteServer:
             MissingOnServerError: it lacks blocks, versions or models; each is named.
             RemoteServerError: it cannot be asked, or it does not know the question.
         """
-        definition = _plain(definition_of(workflow))
+        definition = _plain(read_definition(workflow))
         deadline = time.monotonic() + self._timeout
         if not self._knowledge.require(definition, inputs, deadline, again=True):
             raise ServerAnswerError(
@@ -318,6 +344,30 @@ def workflow_id(workflow: Any) -> tuple[str, str] | None:
         return None
     workspace, own_id = workflow.split("/")
     return workspace, own_id
+
+
+def read_definition(workflow: WorkflowSource | Workflow) -> Mapping[str, Any]:
+    """The definition to send; for a name that is no file the error says how stored ones are named.
+
+    Raises:
+        WorkflowError: it cannot be read.
+    """
+    try:
+        return definition_of(workflow)
+    except WorkflowDefinitionError as error:
+        is_missing = isinstance(error.inner_error, FileNotFoundError)
+        if not is_missing or not isinstance(workflow, str) or not _NAME.fullmatch(workflow):
+            raise
+        raise WorkflowDefinitionError(
+            f"{error.public_message} A workflow that the server stores is named workspace/id, such "
+            f"as 'shop/{workflow}'.",
+            error.context,
+            error.inner_error,
+        ) from error
+
+
+def _stored_route(named: tuple[str, str]) -> str:
+    return f"/{quote(named[0])}/workflows/{quote(named[1])}"
 
 
 def _plain(definition: Any) -> Any:

@@ -22,7 +22,7 @@ from workflows.server.observability.metrics import ServerMetrics
 from workflows.server.observability.records import RequestRecord, record_of
 from workflows.server.request_bodies import RequestBody
 from workflows.server.settings import ServerSettings
-from workflows.server.workflow_folder import WorkflowFolder
+from workflows.server.workflow_folder import Permits, WorkflowFolder
 from workflows.session import Session
 
 B = TypeVar("B", bound=RequestBody)
@@ -33,17 +33,26 @@ _LOG = logging.getLogger("weftlens.server")
 class Authoriser(Protocol):
     """Decides whether a request may do what it asks for."""
 
-    def authorise(self, request: Request, workflow_id: str | None) -> None:
-        """Raises when the key of a request does not permit a stored workflow, or, for None, a
-        workflow that was sent along, single models and what else the server does.
+    def authorise(self, request: Request) -> None:
+        """Raises when the key of a request does not permit workflows that are sent along, single
+        models and what else the server does.
+        """
+
+    def authorise_stored(self, request: Request, workspace: str, workflow_id: str) -> Permits:
+        """Raises when the key of a request permits no stored workflow of these names; what comes
+        back says whether it permits a file, by the own id of that.
         """
 
 
 class OpenHouse:
     """Lets everybody do everything: a server without API keys."""
 
-    def authorise(self, request: Request, workflow_id: str | None) -> None:
+    def authorise(self, request: Request) -> None:
         """Permits it."""
+
+    def authorise_stored(self, request: Request, workspace: str, workflow_id: str) -> Permits:
+        """Permits it."""
+        return lambda own_id: True
 
 
 class Job:
@@ -120,13 +129,29 @@ class ServerHost:
             record_of(request.scope).secrets.append(body.api_key)
         return body
 
-    def authorise(self, request: Request, workflow_id: str | None) -> None:
-        """Checks what the key of a request permits.
+    def authorise(self, request: Request) -> None:
+        """Checks that the key of a request permits what is about no stored workflow.
 
         Raises:
             UnauthorisedError, ForbiddenError: it does not permit this.
         """
-        self.security.authorise(request, workflow_id)
+        self.security.authorise(request)
+        self._note_client(request)
+
+    def authorise_stored(self, request: Request, workspace: str, workflow_id: str) -> Permits:
+        """Checks that the key of a request may ask for a stored workflow of these names.
+
+        Returns:
+            Whether it permits the file behind them, by the own id of that; for `stored`.
+
+        Raises:
+            UnauthorisedError, ForbiddenError: it does not permit this.
+        """
+        permits = self.security.authorise_stored(request, workspace, workflow_id)
+        self._note_client(request)
+        return permits
+
+    def _note_client(self, request: Request) -> None:
         key = (request.scope.get("state") or {}).get("api_key")
         if key is not None:
             record_of(request.scope).client = f"key {key.id}"

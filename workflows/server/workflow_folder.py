@@ -6,7 +6,7 @@ import os
 import threading
 import unicodedata
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from workflows.locking.lock_file import is_lock_path
 from workflows.server.faults import InvalidRequestError, NotFoundError
 
 SUFFIX = ".json"
+Permits = Callable[[str], bool]
 # File systems take names of 255 bytes, the suffix among them.
 _LONGEST_ID = 250
 _MOST_KEPT = 256
@@ -39,31 +40,40 @@ class WorkflowFolder:
         self._kept: OrderedDict[Path, _Kept] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, workspace: str, workflow_id: str) -> Mapping[str, Any]:
-        """The definition stored under an id; errors as `locate`, and
+    def get(
+        self, workspace: str, workflow_id: str, permits: Permits | None = None
+    ) -> Mapping[str, Any]:
+        """The definition stored under an id; arguments and errors as `locate`, and
 
         Raises:
             WorkflowSyntaxError: its file is no JSON.
             WorkflowDefinitionError: its file cannot be read.
         """
-        path = self.locate(workspace, workflow_id)
+        path = self.locate(workspace, workflow_id, permits)
         try:
             state = path.stat()
         except OSError as error:
             raise _unreadable(workflow_id, error) from error
         return self._read(path, (state.st_mtime_ns, state.st_size, state.st_ino))
 
-    def locate(self, workspace: str, workflow_id: str) -> Path:
+    def locate(self, workspace: str, workflow_id: str, permits: Permits | None = None) -> Path:
         """The file of the workflow stored under an id.
+
+        Args:
+            workspace: the workspace that is asked for.
+            workflow_id: the id that is asked for.
+            permits: whether a file may be used, by its own id: `shop/count` for a file of the
+                workspace `shop`, `count` for one that serves every workspace. All when None.
 
         Raises:
             InvalidRequestError: the id or the workspace is no plain name.
-            NotFoundError: there is no such workflow; the locks of workflows are none.
+            NotFoundError: there is no such workflow, or not for the caller: who may not run one
+                does not learn that it is there. The locks of workflows are none.
             WorkflowDefinitionError: its file cannot be read.
         """
         for name, what in ((workspace, "workspace"), (workflow_id, "workflow id")):
             _require_plain(name, what)
-        for candidate in self._candidates(workspace, workflow_id):
+        for own_id, candidate in self._candidates(workspace, workflow_id):
             try:
                 candidate.stat()
             except (FileNotFoundError, NotADirectoryError):
@@ -71,18 +81,24 @@ class WorkflowFolder:
             except OSError as error:
                 raise _unreadable(workflow_id, error) from error
             if self._is_inside(candidate) and not is_lock_path(candidate):
-                return candidate
+                if permits is None or permits(own_id):
+                    return candidate
+                break  # another file than the one that everybody gets would be a surprise
         raise NotFoundError(f"There is no workflow '{workflow_id}' in workspace '{workspace}'.")
 
-    def _candidates(self, workspace: str, workflow_id: str) -> list[Path]:
+    def _candidates(self, workspace: str, workflow_id: str) -> list[tuple[str, Path]]:
+        """The own id and the file of what an id may stand for, best first."""
         # File systems differ in how they write an accented letter; people do not see it.
         forms = dict.fromkeys(
             (unicodedata.normalize(form, workspace), unicodedata.normalize(form, workflow_id))
             for form in ("NFC", "NFD")
         )
         return [
-            *(self._folder / space / f"{name}{SUFFIX}" for space, name in forms),
-            *(self._folder / f"{name}{SUFFIX}" for _, name in forms),
+            *(
+                (f"{workspace}/{workflow_id}", self._folder / space / f"{name}{SUFFIX}")
+                for space, name in forms
+            ),
+            *((workflow_id, self._folder / f"{name}{SUFFIX}") for _, name in forms),
         ]
 
     def _is_inside(self, path: Path) -> bool:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 
 from blocks.transformations.detections_operations import (
     DetectionsOperations,
     DetectionsOperationsManifest,
 )
 from execution_engine.block_api import WorkflowBlockManifest
+from execution_engine.query_language import AllOperationsType
 
 
 class DetectionsFilterManifest(DetectionsOperationsManifest):
@@ -30,6 +31,38 @@ class DetectionsFilterManifest(DetectionsOperationsManifest):
         }
     )
     type: Literal["roboflow_core/detections_filter@v1", "DetectionsFilter"]
+    operations: list[AllOperationsType] = Field(
+        title="Operations",
+        description="Operations in their order; the last one must give detections.",
+        examples=[
+            [
+                {
+                    "type": "DetectionsFilter",
+                    "filter_operation": {
+                        "type": "StatementGroup",
+                        "operator": "and",
+                        "statements": [
+                            {
+                                "type": "BinaryStatement",
+                                "left_operand": {
+                                    "type": "DynamicOperand",
+                                    "operand_name": "_",
+                                    "operations": [
+                                        {
+                                            "type": "ExtractDetectionProperty",
+                                            "property_name": "confidence",
+                                        }
+                                    ],
+                                },
+                                "comparator": {"type": "(Number) >="},
+                                "right_operand": {"type": "StaticOperand", "value": 0.5},
+                            }
+                        ],
+                    },
+                }
+            ]
+        ],
+    )
 
 
 class DetectionsFilterBlockV1(DetectionsOperations):

@@ -22,10 +22,16 @@ from blocks.visualizations.manifest import (
 from blocks.visualizations.mask_painting import mask_crop
 from blocks.visualizations.visualization_block import VisualizationBlock, colour_copy, drawn
 from execution_engine.block_api import BlockResult, WorkflowBlockManifest, WorkflowImageData
+from execution_engine.errors import InvalidFieldValueError
 
 if TYPE_CHECKING:
     import supervision as sv
     from supervision import CompactMask
+
+# Pixels of all areas, each widened by the window, that a box filter passes: seconds of work.
+_MOST_WORK = 2 * 10**9
+# Windows of up to so many px, which are as quick as the image has pixels, are never refused.
+_ALWAYS_QUICK = 1000
 
 
 class BlurVisualizationManifest(DetectionsVisualizationManifest):
@@ -73,11 +79,13 @@ class BlurVisualizationBlockV1(VisualizationBlock):
         margin = whole_pixels("padding", padding, minimum=-MOST_PIXELS_ACROSS)
         pixels = colour_copy(image.numpy_image)
         detections = drawable(predictions, pixels.shape[:2], masks=True)
+        xyxy = np.asarray(detections.xyxy, np.float64)
+        _check_work(xyxy, int(kernel_size), margin, pixels.shape[:2])
         if len(detections) and detections.mask is not None:
             blur_masks(pixels, detections.mask, annotator.kernel_size, margin)  # type: ignore[arg-type]
         elif len(detections):
-            boxes = sv.pad_boxes(np.asarray(detections.xyxy, np.float64), margin)
-            annotator.annotate(pixels, with_columns(detections, {"xyxy": boxes}))
+            padded = with_columns(detections, {"xyxy": sv.pad_boxes(xyxy, margin)})
+            annotator.annotate(pixels, padded)
         return drawn(image, pixels)
 
 
@@ -85,6 +93,24 @@ def _annotator(kernel_size: int) -> sv.BlurAnnotator:
     import supervision as sv
 
     return sv.BlurAnnotator(whole_pixels("kernel_size", kernel_size, minimum=1))
+
+
+def _check_work(
+    xyxy: NDArray[np.float64], kernel_size: int, margin: int, image_size: tuple[int, ...]
+) -> None:
+    """Refuses a window that is far larger than the areas it blurs: work grows with the areas
+    widened by it, and nothing can stop it on the way.
+
+    Raises:
+        InvalidFieldValueError: it would take minutes; the text names the field.
+    """
+    inside = np.clip(xyxy[:, 2:] - xyxy[:, :2] + 2 * margin, 0, image_size[::-1])
+    work = float((inside + kernel_size).prod(axis=1).sum())
+    if kernel_size > _ALWAYS_QUICK and work > _MOST_WORK:
+        raise InvalidFieldValueError(
+            f"Field `kernel_size` asks for a window of {kernel_size} px around {len(xyxy)} "
+            "detections, which takes too long; take a smaller one."
+        )
 
 
 def blur_masks(

@@ -9,6 +9,7 @@ import supervision as sv
 from scipy.ndimage import distance_transform_edt
 
 from blocks.visualizations.blur_visualization.v1 import padded_mask
+from execution_engine.errors import InvalidFieldValueError
 from tests.blocks.visualizations.scenes import compact_objects, dense_masks, objects, picture, run
 
 
@@ -18,6 +19,14 @@ class TestBlur:
         """Boxes are blurred as supervision does it."""
         expected = sv.BlurAnnotator(kernel_size).annotate(picture(), objects())
         assert (run("blur_v1", objects(), kernel_size=kernel_size) == expected).all()
+
+    @pytest.mark.parametrize("masks", [False, True])
+    def test_a_window_that_takes_minutes(self, masks: bool) -> None:
+        """It is refused by field at once, unless there is nothing to blur."""
+        detections = compact_objects() if masks else objects()
+        with pytest.raises(InvalidFieldValueError, match="`kernel_size` asks for a window"):
+            run("blur_v1", detections, kernel_size=32767)
+        assert (run("blur_v1", detections[:0], kernel_size=32767) == picture()).all()
 
     def test_padded_boxes(self) -> None:
         """Padding makes boxes larger on all sides."""

@@ -21,6 +21,12 @@ class TestExampleStep:
             step = example_step(spec, block_schema(spec.type_id))
             registry.load(spec.type_id).manifest.model_validate(step)
 
+    def test_a_filter_is_shown_with_a_filter(self, session: Session) -> None:
+        """The step shown for a filter of detections filters."""
+        type_id = "roboflow_core/detections_filter@v1"
+        step = example_step(session.registry.specs[type_id], block_schema(type_id))
+        assert [operation["type"] for operation in step["operations"]] == ["DetectionsFilter"]
+
     @pytest.mark.parametrize(
         ("described", "value"),
         [

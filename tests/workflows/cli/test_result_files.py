@@ -18,7 +18,7 @@ from execution_engine.block_api import (
 )
 from execution_engine.images import ImageParentMetadata
 from execution_engine.kinds.catalogue import IMAGE_KIND, INTEGER_KIND
-from workflows.cli.result_files import ResultFiles
+from workflows.cli.result_files import ResultFiles, ResultForm
 
 
 class CountManifest(WorkflowBlockManifest):
@@ -78,7 +78,7 @@ class TestRows:
     def test_a_batch_made_by_a_step(self, registry: BlockRegistry, tmp_path: Path) -> None:
         """A batch that stems from a step is a list in its row; pictures in it are numbered."""
         plan = plan_of(registry, ("all", "$steps.count.*"), ("n", "$steps.count.n"))
-        files = ResultFiles(plan, tmp_path, "s", "png")
+        files = ResultFiles(ResultForm.of_plan(plan), tmp_path, "s", "png")
         members = [{"picture": image(n), "n": n} for n in range(3)]
         (row,) = files.rows([{"all": members, "n": [0, 1, 2]}])
         assert row["n"] == [0, 1, 2]
@@ -93,7 +93,7 @@ class TestRows:
     def test_pictures_inside_of_plain_values(self, registry: BlockRegistry, tmp_path: Path) -> None:
         """Pictures in objects and lists of a value of any kind become files, the rest is kept."""
         plan = plan_of(registry, ("x", "$inputs.x"))
-        files = ResultFiles(plan, tmp_path, "s", "png")
+        files = ResultFiles(ResultForm.of_plan(plan), tmp_path, "s", "png")
         (row,) = files.rows([{"x": {"a": [image(1), 5, None], "b": (1, 2), 3: image(2)}}])
         assert row["x"]["a"][0]["value"] == "s.x.a.0.png"
         assert row["x"]["a"][1:] == [5, None]
@@ -103,7 +103,7 @@ class TestRows:
     def test_names_that_fall_together(self, registry: BlockRegistry, tmp_path: Path) -> None:
         """Output names that become one file name, also in another case, are numbered."""
         outputs = [(name, "$inputs.x") for name in ("a/b", "a_b", "A_B", "a?b")]
-        files = ResultFiles(plan_of(registry, *outputs), tmp_path, "s", "png")
+        files = ResultFiles(ResultForm.of_plan(plan_of(registry, *outputs)), tmp_path, "s", "png")
         (row,) = files.rows([{name: image(1) for name, _ in outputs}])
         assert [row[name]["value"] for name, _ in outputs] == [
             "s.a_b.png",
@@ -115,20 +115,24 @@ class TestRows:
     def test_a_very_long_name(self, registry: BlockRegistry, tmp_path: Path) -> None:
         """A name longer than file systems take is cut."""
         name = "n" * 400
-        files = ResultFiles(plan_of(registry, (name, "$inputs.x")), tmp_path, "s", "png")
+        files = ResultFiles(
+            ResultForm.of_plan(plan_of(registry, (name, "$inputs.x"))), tmp_path, "s", "png"
+        )
         (row,) = files.rows([{name: image(1)}])
         assert row[name]["value"] == f"s.{'n' * 100}.png"
 
     def test_an_empty_value(self, registry: BlockRegistry) -> None:
         """Nothing stays nothing."""
-        files = ResultFiles(plan_of(registry, ("x", "$inputs.x")), None, "s", "png")
+        files = ResultFiles(
+            ResultForm.of_plan(plan_of(registry, ("x", "$inputs.x"))), None, "s", "png"
+        )
         assert files.rows([{"x": None}]) == [{"x": None}]
 
 
 class TestWriteJson:
     def test_a_line_for_each_member(self, registry: BlockRegistry, tmp_path: Path) -> None:
         """One row is an object with a line for each output; several are a list; none is empty."""
-        files = ResultFiles(plan_of(registry), tmp_path, "s", "png")
+        files = ResultFiles(ResultForm.of_plan(plan_of(registry)), tmp_path, "s", "png")
         path = files.write_json([{"ä": [1, 2], "b": "x"}])
         assert path.read_text(encoding="utf-8") == '{\n  "ä": [1, 2],\n  "b": "x"\n}\n'
         assert json.loads(files.write_json([{"a": 1}, {"a": 2}]).read_text()) == [

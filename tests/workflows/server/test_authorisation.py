@@ -81,12 +81,65 @@ class TestKeys:
             in_body = content | {"api_key": keys[name]}
             assert guarded.post(path, json=in_body).status_code == status
 
-    def test_say_nothing_of_what_is_stored(self, guarded: TestClient, keys: dict[str, str]) -> None:
+    def test_hold_for_the_own_id_of_a_file(
+        self, guarded: TestClient, keys: dict[str, str], tmp_path: Path, coins: Any, discs: Any
+    ) -> None:
+        """A file at the top serves every workspace, but only keys that permit its own id; to others
+        it is not there, however they ask for it.
+        """
+        stored = tmp_path / "workflows"
+        for name in ("other", "count", "shop_other"):
+            (stored / f"{name}.json").write_text(json.dumps(coins), encoding="utf-8")
+        for name, pattern in (("top", "other"), ("every", "*")):
+            keys[name], record = new_key(name, (pattern,), False)
+            add_key(tmp_path / "keys.json", record)
+        image = {"inputs": {"image": {"type": "base64", "value": discs(1)}}}
+        pipeline = {"video_configuration": {"video_reference": "a.mp4"}}
+        expected = {
+            ("shop", "shop", "count"): 200,
+            ("shop", "shop", "other"): 404,
+            ("shop", "shop", "missing"): 404,
+            ("shop", "other", "other"): 403,
+            ("top", "shop", "other"): 200,
+            ("top", "any", "other"): 200,
+            ("top", "any", "count"): 403,
+            ("every", "shop", "other"): 200,
+            ("every", "any", "count"): 200,
+        }
+        for (key, workspace, name), status in expected.items():
+            header = {"Authorization": f"Bearer {keys[key]}"}
+            route = f"/{workspace}/workflows/{name}"
+            answer = guarded.post(route, json=image, headers=header)
+            assert answer.status_code == status, (key, route, answer.text)
+            for what in ("describe_interface", "describe_workload"):
+                answer = guarded.post(f"{route}/{what}", json={}, headers=header)
+                assert answer.status_code == status, (key, route, what, answer.text)
+            if status != 200:
+                names = {"workspace_name": workspace, "workflow_id": name}
+                body = {**pipeline, "processing_configuration": names}
+                answer = guarded.post("/inference_pipelines/initialise", json=body, headers=header)
+                assert answer.status_code == status, (key, names, answer.text)
+        (stored / "shop" / "other.json").write_text(json.dumps(coins), encoding="utf-8")
+        for key, status in (("shop", 200), ("top", 404)):
+            header = {"Authorization": f"Bearer {keys[key]}"}
+            answer = guarded.post("/shop/workflows/other", json=image, headers=header)
+            assert answer.status_code == status
+
+    def test_say_nothing_of_what_is_stored(
+        self, guarded: TestClient, keys: dict[str, str], tmp_path: Path
+    ) -> None:
         """A key that permits no workflow of a workspace does not tell which are there."""
         header = {"Authorization": f"Bearer {keys['shop']}"}
         there = guarded.post("/all/workflows/count", json={"inputs": {}}, headers=header)
         missing = guarded.post("/all/workflows/none", json={"inputs": {}}, headers=header)
         assert there.status_code == missing.status_code == 403
+        top = tmp_path / "workflows" / "other.json"
+        texts = []
+        for _ in range(2):
+            answer = guarded.post("/shop/workflows/other", json={"inputs": {}}, headers=header)
+            texts.append((answer.status_code, answer.json()["message"]))
+            top.write_text("{}", encoding="utf-8")
+        assert texts[0] == texts[1]
 
     def test_are_whom_requests_are_queued_for(
         self, guarded: TestClient, keys: dict[str, str], coins: Any, discs: Any, run_body: Any

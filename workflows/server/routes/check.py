@@ -21,7 +21,7 @@ def check_router(host: ServerHost) -> APIRouter:
     async def check(request: Request) -> Response:
         """Name the blocks, versions and models that a workflow needs and that are not here."""
         body = await host.body(request, CheckSpecification)
-        host.authorise(request, None)
+        host.authorise(request)
         return await host.answer(request, lambda job: to_json(_missing(host, body)))
 
     return router

@@ -43,7 +43,7 @@ def health_router(host: ServerHost) -> APIRouter:
         """Counters and histograms in the text format of Prometheus."""
         if not host.settings.metrics:
             raise NotFoundError("Metrics are turned off on this server.")
-        host.authorise(request, None)
+        host.authorise(request)
         return Response(host.metrics.text(), media_type=CONTENT_TYPE)
 
     @router.get("/info")

@@ -73,21 +73,21 @@ def introspection_router(host: ServerHost) -> APIRouter:
     @router.get("/workflows/execution_engine/versions")
     async def versions(request: Request) -> Response:
         """List the versions of the language that the engine serves."""
-        host.authorise(request, None)
+        host.authorise(request)
         content = to_json({"versions": ExecutionEngine.get_available_versions()})
         return Response(content, media_type=JSON)
 
     @router.get("/workflows/blocks/describe", openapi_extra=errors())
     async def describe_all_blocks(request: Request, air_gapped: bool = False) -> Response:
         """Describe every block: schema, outputs, and what may be connected with what."""
-        host.authorise(request, None)
+        host.authorise(request)
         return await blocks(request, air_gapped, None)
 
     @router.post("/workflows/blocks/describe", openapi_extra=takes(DescribeBlocks))
     async def describe_blocks_of_version(request: Request, air_gapped: bool = False) -> Response:
         """Describe the blocks that work with an engine version."""
         body = await host.body(request, DescribeBlocks, empty=True)
-        host.authorise(request, None)
+        host.authorise(request)
         if body.dynamic_blocks_definitions:
             raise NotBuiltError("Describing custom Python blocks is not part of this build.")
         version = body.execution_engine_version
@@ -98,7 +98,7 @@ def introspection_router(host: ServerHost) -> APIRouter:
     @router.get("/workflows/definition/schema", openapi_extra=errors())
     async def schema(request: Request) -> Response:
         """Give the JSON Schema of workflow definitions."""
-        host.authorise(request, None)
+        host.authorise(request)
 
         def make() -> Any:
             from workflows.definition_schema import schema_of_registry
@@ -130,7 +130,7 @@ def introspection_router(host: ServerHost) -> APIRouter:
 async def _object(host: ServerHost, request: Request) -> dict[str, Any]:
     host.admission.refuse_if_full()
     value = await read_json(request, host.settings.max_body_bytes)
-    host.authorise(request, None)
+    host.authorise(request)
     if not isinstance(value, dict):
         raise InvalidRequestError("This route takes a JSON object.")
     key = value.get("api_key")

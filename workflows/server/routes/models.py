@@ -64,7 +64,7 @@ def models_router(host: ServerHost) -> APIRouter:
         async def infer(request: Request) -> Response:
             """Run a model on one image or several."""
             body = await host.body(request, InferModel)
-            host.authorise(request, None)
+            host.authorise(request)
             _refuse_unbuilt({key: getattr(body, key) for key in _NOT_BUILT})
             single = not isinstance(body.image, list)
             images = [body.image] if single else body.image
@@ -94,14 +94,14 @@ def models_router(host: ServerHost) -> APIRouter:
     @router.get("/model/registry", openapi_extra=errors())
     async def registry(request: Request) -> Response:
         """List the models in memory."""
-        host.authorise(request, None)
+        host.authorise(request)
         return await host.answer(request, lambda job: _loaded_models(host))
 
     @router.post("/model/add", openapi_extra=takes(AddModel))
     async def add(request: Request) -> Response:
         """Load a model."""
         body = await host.body(request, AddModel)
-        host.authorise(request, None)
+        host.authorise(request)
 
         def work(job: Job) -> bytes:
             manager = host.session.model_manager
@@ -119,7 +119,7 @@ def models_router(host: ServerHost) -> APIRouter:
     async def remove(request: Request) -> Response:
         """Take a model out of memory; calls under way finish first."""
         body = await host.body(request, RemoveModel)
-        host.authorise(request, None)
+        host.authorise(request)
 
         def work(job: Job) -> bytes:
             host.session.model_manager.unload(body.model_id)
@@ -131,7 +131,7 @@ def models_router(host: ServerHost) -> APIRouter:
     async def clear(request: Request) -> Response:
         """Take all models out of memory."""
         await host.body(request, RequestBody, empty=True)
-        host.authorise(request, None)
+        host.authorise(request)
 
         def work(job: Job) -> bytes:
             manager = host.session.model_manager
@@ -156,7 +156,7 @@ def legacy_models_router(host: ServerHost) -> APIRouter:
         """
         host.admission.refuse_if_full()
         content = await read_body(request, host.settings.max_body_bytes)
-        host.authorise(request, None)
+        host.authorise(request)
         query = dict(request.query_params)
         image = _image_of(content, request.headers.get("content-type", ""), query.get("image"))
 

@@ -17,6 +17,7 @@ from workflows.server.openapi import errors, takes
 from workflows.server.request_bodies import RequestBody, RunOptions
 from workflows.server.response_json import to_json
 from workflows.server.settings import ServerSettings
+from workflows.server.workflow_folder import Permits
 from workflows.server.workflow_locks import check_locks
 from workflows.session import CORE_SOURCE, Session
 from workflows.video.manager import PipelineLimits, PipelineManager, PipelineRequest
@@ -140,18 +141,20 @@ def pipelines_router(host: ServerHost, manager: PipelineManager) -> APIRouter:
             WorkflowConfiguration, "processing_configuration", body.processing_configuration
         )
         sink = _part(MemorySinkConfiguration, "sink_configuration", body.sink_configuration)
-        stored_id = _stored_id(processing)
-        host.authorise(request, stored_id)
+        names = _stored_names(processing)
+        permits = None
+        if names is None:
+            host.authorise(request)
+        else:
+            permits = host.authorise_stored(request, *names)
         owner = _owner(request)
 
         def work(job: Job) -> bytes:
-            definition = _definition(host, processing)
+            definition = _definition(host, processing, permits)
             options = RunOptions.model_validate(
                 {"inputs": processing.workflows_parameters or {}, "lock": body.lock}
             )
-            stored = None
-            if processing.workflow_specification is None:
-                stored = host.stored_file(*_names(processing))
+            stored = None if names is None else host.stored_file(*names)
             check_locks(host, definition, options, stored)
             pipeline_id = manager.initialise(
                 _request(body, video, processing, sink, definition), owner
@@ -255,7 +258,9 @@ def _request(
     )
 
 
-def _definition(host: ServerHost, processing: WorkflowConfiguration) -> Mapping[str, Any]:
+def _definition(
+    host: ServerHost, processing: WorkflowConfiguration, permits: Permits | None
+) -> Mapping[str, Any]:
     if processing.workflow_specification is not None:
         return processing.workflow_specification
     workspace, workflow_id = _names(processing)
@@ -263,11 +268,11 @@ def _definition(host: ServerHost, processing: WorkflowConfiguration) -> Mapping[
         raise NotFoundError(
             f"There is no workflow '{workflow_id}': this server has no folder of workflows."
         )
-    return host.stored.get(workspace, workflow_id)
+    return host.stored.get(workspace, workflow_id, permits)
 
 
-def _stored_id(processing: WorkflowConfiguration) -> str | None:
-    """Full name of the stored workflow, None for one that is sent along."""
+def _stored_names(processing: WorkflowConfiguration) -> tuple[str, str] | None:
+    """Workspace and id of the stored workflow, None for one that is sent along."""
     if processing.workflow_version_id is not None:
         raise InvalidRequestError(
             "Stored workflows have no versions here, workflow_version_id is "
@@ -286,7 +291,7 @@ def _stored_id(processing: WorkflowConfiguration) -> str | None:
             "processing_configuration needs workflow_specification, or workspace_name and "
             "workflow_id."
         )
-    return "/".join(_names(processing))
+    return _names(processing)
 
 
 def _names(processing: WorkflowConfiguration) -> tuple[str, str]:

@@ -34,7 +34,7 @@ def workflows_router(host: ServerHost) -> APIRouter:
     async def run_specification(request: Request) -> Response:
         """Run a workflow that is sent along."""
         body = await host.body(request, RunSpecification)
-        host.authorise(request, None)
+        host.authorise(request)
         _check_options(body)
         return await host.answer(
             request,
@@ -113,7 +113,7 @@ def _stored(
 ) -> Callable[[], Mapping[str, Any]]:
     """What reads a stored workflow, on a worker; the key is checked at once."""
     # Checked first: who may not run it learns nothing of what is there.
-    host.authorise(request, f"{workspace}/{workflow_id}")
+    permits = host.authorise_stored(request, workspace, workflow_id)
     stored = host.stored
     if stored is None:
         raise NotFoundError(
@@ -124,14 +124,14 @@ def _stored(
             f"Stored workflows have no versions here, workflow_version_id is '{version}'."
         )
     record_of(request.scope).workflow = f"{workspace}/{workflow_id}"
-    return lambda: stored.get(workspace, workflow_id)
+    return lambda: stored.get(workspace, workflow_id, permits)
 
 
 async def _describe_specification(
     host: ServerHost, request: Request, describe: Describe
 ) -> Response:
     body = await host.body(request, DescribeSpecification)
-    host.authorise(request, None)
+    host.authorise(request)
     return await host.answer(request, lambda job: to_json(describe(host, body.specification)))
 
 

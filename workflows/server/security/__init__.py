@@ -6,6 +6,7 @@ No route and no workflow is known here.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from execution_engine.errors import WorkflowEnvironmentConfigurationError
@@ -43,26 +44,55 @@ class Security:
     def __init__(self, needs_keys: bool) -> None:
         self.needs_keys = needs_keys
 
-    def authorise(self, request: Request, workflow_id: str | None) -> None:
-        """Checks that a request may do what it is about to.
+    def authorise(self, request: Request) -> None:
+        """Checks that a request may do what is about no stored workflow: run one that is sent along
+        or a single model, look at what the server has.
 
         Args:
             request: a request that passed the gate.
-            workflow_id: the stored workflow it wants, as `workspace/id` or `id`; None for anything
-                else: a workflow sent along, a single model, a look at what the server has.
 
         Raises:
             UnauthorisedError: it came without a key.
             ForbiddenError: its key does not permit this.
         """
+        key = self._key(request)
+        if key is not None and not key.permits(None):
+            raise ForbiddenError("The API key does not permit what is no stored workflow.")
+
+    def authorise_stored(
+        self, request: Request, workspace: str, workflow_id: str
+    ) -> Callable[[str], bool]:
+        """Checks that a request may ask for a stored workflow; which file that is, is not known
+        yet.
+
+        Args:
+            request: a request that passed the gate.
+            workspace: the workspace it names.
+            workflow_id: the workflow it names.
+
+        Returns:
+            Whether its key permits a file, by the own id of that file: `workspace/id`, or `id` for
+            one that serves every workspace.
+
+        Raises:
+            UnauthorisedError: it came without a key.
+            ForbiddenError: its key permits neither.
+        """
+        key = self._key(request)
+        if key is None:
+            return lambda own_id: True
+        if not any(key.permits(own_id) for own_id in (f"{workspace}/{workflow_id}", workflow_id)):
+            raise ForbiddenError("The API key does not permit this workflow.")
+        return key.permits
+
+    def _key(self, request: Request) -> ApiKey | None:
+        """The key of a request; None when the server has no keys."""
         if not self.needs_keys:
-            return
+            return None
         key: ApiKey | None = getattr(request.state, KEY_STATE, None)
         if key is None:
             raise UnauthorisedError("This server needs an API key.")
-        if not key.permits(workflow_id):
-            what = "what is no stored workflow" if workflow_id is None else "this workflow"
-            raise ForbiddenError(f"The API key does not permit {what}.")
+        return key
 
 
 def install_security(app: FastAPI, session: Session, settings: ServerSettings) -> Security:

@@ -30,7 +30,8 @@ class ApiKey:
         digest: hash of salt and secret part.
         created: when it was made.
         expires: from when on it is refused; None for never.
-        workflows: ids of stored workflows it may run (`shop/count`), `*` and `?` as in file names.
+        workflows: ids of the stored workflows it may run (`shop/count`, or `count` for a file that
+            serves every workspace), `*` and `?` for any text.
         specifications: whether it may send workflows of its own, run single models and manage
             what the server runs.
         revoked: whether it was withdrawn.
