@@ -59,10 +59,12 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(BASE_READY): pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing into $(VENV) (a minute or two) ..."
 	$(PIP_INSTALL) -e .
 	@touch $@
 
 $(TESTS_READY): pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing into $(VENV) (a minute or two) ..."
 	$(PIP_INSTALL) -e ".[$(TEST_EXTRAS)]"
 	@touch $@
 

@@ -7,9 +7,11 @@ from __future__ import annotations
 import importlib
 import platform
 import sys
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
+from pathlib import Path
 from typing import Literal
 
 from workflows.cli.exit_codes import OK, PROBLEM
@@ -20,6 +22,8 @@ from workflows.cli.ownership import (
     sharing_distributions,
 )
 
+_CONSTRAINTS = "constraints.txt"
+_IN_A_CLONE = f"pip install -c {_CONSTRAINTS}"
 State = Literal["ok", "note", "problem"]
 _IMPORTS = ("numpy", "cv2", "pydantic", "orjson", "supervision", "onnxruntime", "httpx")
 # Two of these in one environment write into the same folder; the last one installed wins.
@@ -104,7 +108,7 @@ def versions() -> Iterator[Finding]:
             "problem",
             DISTRIBUTION,
             "runs from a folder without being installed, so versions and plug-ins are unknown",
-            "pip install -e . (in a clone of the project)",
+            f"{_IN_A_CLONE} -e . (in a clone of the project)",
         )
 
 
@@ -132,7 +136,7 @@ def requirements() -> Iterator[Finding]:
     needed = [item for item in _requirements() if item.extra is None]
     wrong = [item for item in needed if item.fault]
     for item in wrong:
-        yield Finding("problem", "requirement", item.fault, f"pip install '{item.text}'")
+        yield Finding("problem", "requirement", item.fault, f"{_pip_install()} '{item.text}'")
     if needed and not wrong:
         yield Finding("ok", "requirements", f"{len(needed)} distributions, all in fitting versions")
 
@@ -145,7 +149,7 @@ def libraries() -> Iterator[Finding]:
             importlib.import_module(name)
         except Exception as error:  # whatever a broken library raises at import is the finding
             broken = True
-            mending = f"reinstall it: pip install --force-reinstall {name}"
+            mending = f"reinstall it: {_pip_install()} --force-reinstall {name}"
             if name == "cv2":
                 mending = (
                     "install the system library it names (on Debian: apt-get install libgl1 "
@@ -164,25 +168,31 @@ def opencv() -> Iterator[Finding]:
             "problem",
             "cv2",
             f"several distributions share the folder 'cv2': {', '.join(found)}",
-            f"pip uninstall {' '.join(found)}, then pip install opencv-python",
+            f"pip uninstall {' '.join(found)}, then {_pip_install()} opencv-python",
         )
 
 
 def extras() -> Iterator[Finding]:
     """Which extras are installed."""
     by_extra: dict[str, list[_Requirement]] = {}
-    for item in _requirements():
+    found = _requirements()
+    for item in found:
         if item.extra is not None:
             by_extra.setdefault(item.extra, []).append(item)
-    for name, items in sorted(by_extra.items()):
+    users = Counter(item.name for item in found)
+    for name, direct in sorted(by_extra.items()):
+        items = _with_built_on(direct, by_extra)
         missing = [item for item in items if item.fault]
+        # What the base or other extras bring too says nothing about this one.
+        own = [item for item in direct if item.name != DISTRIBUTION and users[item.name] == 1]
         if not missing:
             yield Finding("ok", f"extra {name}", "installed")
-        elif len(missing) == len(items):
+        elif all(item.fault for item in own or items):
             yield Finding(
                 "note",
                 f"extra {name}",
-                f"not installed; to add it, in a clone of the project: pip install -e '.[{name}]'",
+                "not installed; to add it, in a clone of the project: "
+                f"{_IN_A_CLONE} -e '.[{name}]'",
             )
         else:
             faults = "; ".join(item.fault for item in missing)
@@ -209,7 +219,7 @@ def block_library() -> Iterator[Finding]:
             "problem",
             "blocks",
             f"no blocks are found (plug-ins: {sources})",
-            "pip install -e . (in a clone of the project)",
+            f"{_IN_A_CLONE} -e . (in a clone of the project)",
         )
         return
     yield Finding("ok", "blocks", f"{len(registry.specs)} blocks from {sources}")
@@ -264,8 +274,39 @@ def settings() -> Iterator[Finding]:
         yield Finding("note", "settings", f"the variable {name} is no setting and does nothing")
 
 
+def clone() -> Path | None:
+    """The folder of the project that this runs from; None when it was installed from a package."""
+    folder = Path(__file__).resolve().parents[2]
+    files = (folder / name for name in ("pyproject.toml", _CONSTRAINTS))
+    return folder if all(path.is_file() for path in files) else None
+
+
+def _pip_install() -> str:
+    """The beginning of a command that installs; in a clone the versions are those it names."""
+    folder = clone()
+    if folder is None:
+        return "pip install"
+    return _IN_A_CLONE if Path.cwd() == folder else f"pip install -c {folder / _CONSTRAINTS}"
+
+
+def _with_built_on(
+    items: Sequence[_Requirement], by_extra: Mapping[str, Sequence[_Requirement]]
+) -> list[_Requirement]:
+    """The parts of an extra, with those of the extras of ours that it builds on."""
+    found: dict[str, _Requirement] = {}
+    for item in items:
+        if item.name == DISTRIBUTION:
+            for name in item.built_on:
+                found.update((one.name, one) for one in by_extra.get(name, ()))
+        else:
+            found[item.name] = item
+    return list(found.values())
+
+
 @dataclass(frozen=True, slots=True)
 class _Requirement:
+    name: str
+    built_on: frozenset[str]
     text: str
     extra: str | None
     fault: str
@@ -283,15 +324,16 @@ def _requirements() -> list[_Requirement]:
     found = []
     for line in lines:
         requirement = Requirement(line)
+        extras = frozenset(requirement.extras)
         plain = f"{requirement.name}{requirement.specifier}"
         fault = _fault(requirement.name, str(requirement.specifier))
         marker = requirement.marker
         if marker is None or marker.evaluate({"extra": ""}):
-            found.append(_Requirement(plain, None, fault))
+            found.append(_Requirement(requirement.name, extras, plain, None, fault))
             continue
         for name in names:
             if marker.evaluate({"extra": name}):
-                found.append(_Requirement(plain, name, fault))
+                found.append(_Requirement(requirement.name, extras, plain, name, fault))
     return found
 
 

@@ -72,8 +72,8 @@ def add_pinning_commands(app: typer.Typer) -> None:
             typer.Option(
                 "--set",
                 metavar="[STEP.]FIELD=VALUE",
-                help="Value of a field that the new version needs: JSON, else text; may be given "
-                "several times.",
+                help="Value of a field in the upgraded step: JSON, else text; may be given several "
+                "times.",
             ),
         ] = None,
         write: Annotated[bool, typer.Option("--write", help="Rewrite the workflow.")] = False,

@@ -24,7 +24,11 @@ _LONGEST_OUTPUT_NAME = 100
 # In bytes of UTF-8: what file systems take for a whole name, and what its end needs.
 _LONGEST_NAME = 255
 _ROOM_FOR_END = 12
-PICTURE_FIELDS = frozenset({"type", "value", "width", "height"})
+_FILE, _NOT_WRITTEN = "file", "not_written"
+_PICTURE_FIELDS = {
+    _FILE: frozenset({"type", "value", "width", "height"}),
+    _NOT_WRITTEN: frozenset({"type", "width", "height"}),
+}
 _JPEG_QUALITY = 95
 
 
@@ -153,14 +157,8 @@ class ResultFiles:
     def _picture(self, image: WorkflowImageData, names: tuple[str, ...]) -> dict[str, Any]:
         pixels = image.numpy_image
         height, width = pixels.shape[:2]
-        described: dict[str, Any] = {
-            "type": "file",
-            "value": None,
-            "width": width,
-            "height": height,
-        }
         if self._folder is None:
-            return described
+            return {"type": _NOT_WRITTEN, "width": width, "height": height}
         path = self._free_path(f"{self._stem}.{self._output_name(names)}", self._suffix)
         options = [cv2.IMWRITE_JPEG_QUALITY, _JPEG_QUALITY] if self._suffix == "jpg" else []
         try:
@@ -174,7 +172,7 @@ class ResultFiles:
             ) from error
         path.write_bytes(encoded.tobytes())  # cv2.imwrite fails on names beyond ASCII
         self.pictures.append(path)
-        return {**described, "value": path.name}
+        return {"type": _FILE, "value": path.name, "width": width, "height": height}
 
     def _output_name(self, names: tuple[str, ...]) -> str:
         plain = ".".join(_NOT_IN_NAMES.sub("_", name) for name in names)[:_LONGEST_OUTPUT_NAME]
@@ -192,6 +190,13 @@ class ResultFiles:
             path = self._folder / f"{chosen}.{suffix}"
         self._names.add(path.name.casefold())
         return path
+
+
+def is_picture(value: Any) -> bool:
+    """Whether a value of a row stands for a picture, written or not."""
+    if not isinstance(value, dict) or not isinstance(value.get("type"), str):
+        return False
+    return value.keys() == _PICTURE_FIELDS.get(value["type"])
 
 
 def _one_line_each(row: Mapping[str, Any]) -> str:

@@ -16,7 +16,7 @@ from execution_engine.errors import RuntimeInputError, WorkflowError
 from execution_engine.executor.report import RunReport
 from workflows.cli.exit_codes import OK, PROBLEM, USAGE
 from workflows.cli.remote import interface_of, open_server
-from workflows.cli.result_files import PICTURE_FIELDS, ResultFiles, ResultForm
+from workflows.cli.result_files import ResultFiles, ResultForm, is_picture
 from workflows.cli.run_inputs import (
     UsageError,
     choose_image_input,
@@ -80,6 +80,7 @@ class _Job:
     """All that the runs of one command share."""
 
     workflow: Workflow | str
+    name: str
     form: ResultForm
     session: Session
     image_input: str | None
@@ -190,8 +191,8 @@ def run_command(
         # Results in the folder of the inputs must not replace them.
         keep = frozenset(item.resolve() for item in (path, *images) if item is not None)
         job = _Job(
-            workflow, form, session, image_input, parameters, out, as_json, suffix, keep, lock,
-            server,
+            workflow, path.name, form, session, image_input, parameters, out, as_json, suffix, keep,
+            lock, server,
         )  # fmt: skip
         beside = out is not None and (out / f"{path.stem}.json").resolve() == path.resolve()
         stems = file_stems(
@@ -247,7 +248,7 @@ def _outcomes(
         disable=len(images) == 1 or not console.is_terminal,
     )
     with progress, ThreadPoolExecutor(workers) as pool:
-        task = progress.add_task(getattr(job.workflow, "name", job.workflow), total=len(images))
+        task = progress.add_task(job.name, total=len(images))
         results = pool.map(job.run, images, stems) if workers > 1 else map(job.run, images, stems)
         try:
             for outcome in results:
@@ -315,7 +316,7 @@ def _picture_text(picture: dict[str, Any], out: Path | None) -> str:
 
 
 def _pictures_in(value: Any) -> Iterator[dict[str, Any]]:
-    if isinstance(value, dict) and value.keys() == PICTURE_FIELDS:
+    if is_picture(value):
         yield value
     elif isinstance(value, list):
         for item in value:

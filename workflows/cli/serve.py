@@ -23,7 +23,7 @@ def serve_command(
     locked: bool = False,
 ) -> int:
     """Serves until it is told to stop; options that are None come from the environment. 1 when a
-    workflow has no lock that holds, where locks are asked for.
+    workflow has no lock that holds, where locks are asked for, or the port is taken.
 
     Args:
         host: address to listen on.
@@ -42,7 +42,7 @@ def serve_command(
         return PROBLEM
     from workflows.server.app import create_app
     from workflows.server.observability.json_log import log_as_json
-    from workflows.server.serving import serve
+    from workflows.server.serving import PortTakenError, serve
     from workflows.server.settings import read_server_settings
     from workflows.server.workflow_locks import find_unlocked
     from workflows.session import Session
@@ -68,5 +68,9 @@ def serve_command(
             write_error(f"weftlens serve: not started, {len(unlocked)} not locked or not as locked")
             session.close()
             return PROBLEM
-    serve(create_app(session, settings, close_session=True))
+    try:
+        serve(create_app(session, settings, close_session=True))
+    except PortTakenError as error:
+        write_error(f"weftlens serve: {error}")
+        return PROBLEM
     return OK

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
@@ -18,6 +19,7 @@ from workflows.cli.run_inputs import UsageError
 from workflows.cli.terminal import error_text, problems_text, write, write_error, write_json
 from workflows.files import write_whole
 from workflows.loading import load_definition
+from workflows.locking.errors import LockDriftError
 from workflows.locking.lock_file import is_lock_path, lock_path
 from workflows.session import Session
 from workflows.upgrading.changes import Change
@@ -58,6 +60,7 @@ def _finish(path: Path, upgrade: Upgrade, write_it: bool) -> int:
     if upgrade.needs_values or upgrade.problems:
         if upgrade.problems:
             write("\n" + problems_text(f"{path.name}, upgraded", list(upgrade.problems)))
+            write("--set STEP.FIELD=VALUE gives a field of an upgraded step another value.")
         write_error(f"weftlens upgrade: {path} is left as it is")
         return PROBLEM
     if not write_it:
@@ -69,9 +72,24 @@ def _finish(path: Path, upgrade: Upgrade, write_it: bool) -> int:
         write_error(f"weftlens upgrade: '{path}' cannot be written: {error.strerror or error}")
         return PROBLEM
     write(f"\n{path} is rewritten.")
-    if lock_path(path).exists():
-        write(f"Its lock does not hold any more; make a new one: weftlens lock {path}")
+    lock_file = lock_path(path)
+    if lock_file.exists():
+        write(f"Its lock does not hold any more; make a new one: {_lock_command(path, lock_file)}")
     return OK
+
+
+def _lock_command(path: Path, lock_file: Path) -> str:
+    """The command that makes the lock anew, with the models that it allows."""
+    with Session() as session:
+        try:
+            session.locks.check(
+                load_definition(path).definition, lock_file, workflow_name=str(path)
+            )
+        except LockDriftError as error:
+            return error.accept
+        except WorkflowError:  # the lock cannot be read, or the workflow had problems before
+            pass
+    return shlex.join(["weftlens", "lock", str(path)])
 
 
 def diff_command(old_id: str, new_id: str, as_json: bool) -> int:

@@ -26,7 +26,8 @@ def definition_drift(lock: Lock, digest: str, steps: Mapping[str, str]) -> Itera
             "/definition",
             None
             if lock.steps != dict(steps)
-            else "Its steps and blocks are the same; fields of steps, inputs or outputs differ.",
+            else "Its steps and blocks are the same; fields of steps, inputs or outputs differ: "
+            "compare with version control.",
         )
     for name in sorted(lock.steps.keys() | steps.keys()):
         locked, found = lock.steps.get(name), steps.get(name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import logging
 import signal
 import socket
@@ -17,6 +18,7 @@ from workflows.server.memory import keep_freed_memory
 from workflows.server.security.connections import timed_protocol
 from workflows.server.security.headers import MOST_HEADER_BYTES, is_loopback
 from workflows.server.settings import ServerSettings
+from workflows.server.workflow_folder import stored_files
 
 _LOG = logging.getLogger("weftlens.server")
 # Time in which requests that were sent before the end began are still taken in.
@@ -25,16 +27,36 @@ _LAST_CALL = 0.1
 _GRACE = 5
 
 
+class PortTakenError(Exception):
+    """Another process listens on the port."""
+
+    def __init__(self, port: int) -> None:
+        super().__init__(f"port {port} is taken; give another with --port")
+
+
 class DrainingServer(uvicorn.Server):
     """A uvicorn server that answers every request it has taken before it ends.
 
     On SIGTERM or SIGINT it takes in what is on its way, closes the port, finishes what runs and
     waits, and after `shutdown_timeout` answers the rest with 503.
+
+    Attributes:
+        port_is_taken: whether it ended because another process has the port.
     """
 
     def __init__(self, config: uvicorn.Config, host: ServerHost) -> None:
         super().__init__(config)
         self._host = host
+        self.port_is_taken = False
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Opens the port."""
+        try:
+            await super().startup(sockets)
+        except SystemExit as stop:
+            cause = stop.__context__  # the framework has logged it and gives up
+            self.port_is_taken = isinstance(cause, OSError) and cause.errno == errno.EADDRINUSE
+            raise
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Ends the server."""
@@ -86,11 +108,24 @@ def warnings(settings: ServerSettings) -> list[str]:
     return found
 
 
+def stored_text(settings: ServerSettings) -> str:
+    """How many workflows are stored, and where."""
+    if settings.workflows is None:
+        return "no folder of stored workflows (--workflows DIR): clients send theirs along"
+    count = len(stored_files(settings.workflows))
+    return f"{count} stored workflow{'' if count == 1 else 's'} in {settings.workflows}"
+
+
 def serve(app: FastAPI) -> None:
-    """Serves an application until SIGTERM or SIGINT."""
+    """Serves an application until SIGTERM or SIGINT.
+
+    Raises:
+        PortTakenError: another process has the port.
+    """
     import cv2
 
     settings: ServerSettings = app.state.host.settings
+    _LOG.info(stored_text(settings))
     for text in warnings(settings):
         _LOG.warning(text)
     # The workers share out the cores among themselves.
@@ -99,8 +134,14 @@ def serve(app: FastAPI) -> None:
         keep_freed_memory()
     # The framework raises the signal again when all is done; by default that kills the process.
     signal.signal(signal.SIGTERM, _end_well)
-    with contextlib.suppress(KeyboardInterrupt):
-        make_server(app).run()
+    server = make_server(app)
+    try:
+        with contextlib.suppress(KeyboardInterrupt):
+            server.run()
+    except SystemExit:
+        if server.port_is_taken:
+            raise PortTakenError(settings.port) from None
+        raise
 
 
 def _end_well(number: int, frame: FrameType | None) -> None:

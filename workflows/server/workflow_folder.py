@@ -16,6 +16,7 @@ from workflows.locking.lock_file import is_lock_path
 from workflows.server.faults import InvalidRequestError, NotFoundError
 
 SUFFIX = ".json"
+_DEPTHS = ("*.json", "*/*.json")
 Permits = Callable[[str], bool]
 # File systems take names of 255 bytes, the suffix among them.
 _LONGEST_ID = 250
@@ -121,6 +122,14 @@ class WorkflowFolder:
             if len(self._kept) > _MOST_KEPT:
                 self._kept.popitem(last=False)
         return definition
+
+
+def stored_files(folder: Path) -> list[Path]:
+    """The files of a folder that are stored workflows; none where there is no folder."""
+    found = (path for pattern in _DEPTHS for path in folder.glob(pattern))
+    return sorted(
+        path for path in found if not is_lock_path(path) and not path.name.startswith(".")
+    )
 
 
 def _unreadable(workflow_id: str, error: OSError) -> WorkflowDefinitionError:

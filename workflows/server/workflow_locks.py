@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 from execution_engine.errors import WorkflowError
 from workflows.loading import load_definition
 from workflows.locking.errors import WorkflowLockError
-from workflows.locking.lock_file import is_lock_path, lock_path
+from workflows.locking.lock_file import lock_path
+from workflows.server.workflow_folder import stored_files
 
 if TYPE_CHECKING:
     from workflows.server.host import ServerHost
     from workflows.server.request_bodies import RunOptions
     from workflows.session import Session
-
-_DEPTHS = ("*.json", "*/*.json")
 
 
 def check_locks(
@@ -60,9 +59,7 @@ def find_unlocked(session: Session, folder: Path) -> Iterator[tuple[Path, Workfl
     if not folder.is_dir():
         yield folder, WorkflowLockError(f"There is no folder of workflows '{folder}'.")
         return
-    for path in sorted(path for pattern in _DEPTHS for path in folder.glob(pattern)):
-        if is_lock_path(path) or path.name.startswith("."):
-            continue
+    for path in stored_files(folder):
         try:
             definition = load_definition(path).definition
             session.locks.check(definition, lock_path(path), workflow_name=str(path))

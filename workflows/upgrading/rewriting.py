@@ -5,6 +5,7 @@ is certain, and says what it did and what a person must look at. Chooses no vers
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,6 +26,9 @@ from workflows.upgrading.json_text import (
 # Between these, a threshold became a mode: `custom` with the same number is the same threshold.
 _THRESHOLD = "confidence"
 _MODE, _CUSTOM = "confidence_mode", "custom_confidence"
+
+# By field: the value with which a version that goes by it does what one did that ignored it.
+_AS_IGNORED = {"mask_decode_mode": "accurate"}
 
 
 @dataclass(slots=True)
@@ -65,7 +69,7 @@ class StepRewriting:
             if given is not None and name in new.fields and name not in new.inert_fields:
                 self.notes.append(
                     f"{name} is {self._value_text(given)}: {old.version} ignored it, {new.version} "
-                    "goes by it"
+                    f"goes by it; {self._way_back(name, old, new)}"
                 )
 
     def fill(self, spec: BlockSpec, values: Mapping[str, str]) -> None:
@@ -147,6 +151,16 @@ class StepRewriting:
             if given is not None and given.name not in new.fields[name].aliases:
                 self.text = rename_member(self.text, given, new.fields[name].aliases[0])
                 self.done.append(f"{given.name} is called {new.fields[name].aliases[0]}")
+
+    def _way_back(self, name: str, old: BlockSpec, new: BlockSpec) -> str:
+        """What to do about a value that was ignored and now counts."""
+        step = self._step.member("name")
+        assert step is not None  # every step that has a block has a name
+        place = f"{json.loads(self._value_text(step))}.{name}"
+        value = _AS_IGNORED.get(name) if new.source == CORE_SOURCE else None
+        if value is None:
+            return f"--set {shlex.quote(place)}=VALUE gives it another"
+        return f"--set {shlex.quote(f'{place}={value}')} keeps what {old.version} did"
 
     @property
     def _step(self) -> Node:

@@ -123,7 +123,8 @@ def image_output(plan: Plan, asked: str | None) -> str:
     if not pictures:
         raise VideoOptionError(
             "The workflow has no image output to write as a video; its outputs are "
-            f"{', '.join(names) or 'none'}. Name one that holds a picture to use it."
+            f"{', '.join(names) or 'none'}. Run without --out, or name a picture with "
+            "--video-output NAME (in Python: without out, or with video_output)."
         )
     return pictures[0]
 

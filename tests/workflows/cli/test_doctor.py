@@ -106,11 +106,26 @@ class TestRequirements:
         monkeypatch.setattr(
             metadata, "requires", lambda name: ["a>=2", "b", "c<3,>=1", 'd; extra == "x"']
         )
+        monkeypatch.setattr(doctor, "clone", lambda: None)
         installed.update(a="1.5", c="2.0")
         assert [(f.text, f.mending) for f in doctor.requirements()] == [
             ("a 1.5 is installed, >=2 is needed", "pip install 'a>=2'"),
             ("b is not installed", "pip install 'b'"),
         ]
+
+    def test_in_a_clone_versions_are_those_of_the_project(
+        self, monkeypatch: pytest.MonkeyPatch, installed: dict[str, str], tmp_path: Path
+    ) -> None:
+        """What pip installs is held to the file of the clone, wherever the command is typed."""
+        monkeypatch.setattr(metadata, "requires", lambda name: ["a>=2"])
+        folder = doctor.clone()
+        assert folder is not None
+        monkeypatch.chdir(folder)
+        (finding,) = doctor.requirements()
+        assert finding.mending == "pip install -c constraints.txt 'a>=2'"
+        monkeypatch.chdir(tmp_path)
+        (finding,) = doctor.requirements()
+        assert finding.mending == f"pip install -c {folder / 'constraints.txt'} 'a>=2'"
 
     def test_all_there(self) -> None:
         """The environment of the tests has all of them."""
@@ -149,7 +164,44 @@ class TestExtras:
         assert found["extra one"].text == "installed"
         assert found["extra two"].text == "installed in part: c is not installed"
         assert found["extra three"].state == "note"
-        assert "pip install -e '.[three]'" in found["extra three"].text
+        assert "pip install -c constraints.txt -e '.[three]'" in found["extra three"].text
+
+    def test_parts_that_others_bring(
+        self, monkeypatch: pytest.MonkeyPatch, installed: dict[str, str]
+    ) -> None:
+        """An extra of which only what others bring is there is not installed; one that builds on
+        another is installed with that.
+        """
+        lines = [
+            'torch; extra == "torch"',
+            'onnx; extra == "torch"',
+            'weftlens[torch]; extra == "train"',
+            'lightning; extra == "train"',
+            'onnx; extra == "dev"',
+            'pytest; extra == "dev"',
+        ]
+        monkeypatch.setattr(metadata, "requires", lambda name: lines)
+
+        class Metadata:
+            def get_all(self, key: str) -> list[str]:
+                return ["torch", "train", "dev"]
+
+        monkeypatch.setattr(metadata, "metadata", lambda name: Metadata())
+
+        def states(*there: str) -> dict[str, str]:
+            installed.clear()
+            installed.update(dict.fromkeys(("weftlens", *there), "1"))
+            return {f.subject[6:]: f.text.partition(";")[0] for f in doctor.extras()}
+
+        gone = "not installed"
+        assert states("onnx", "pytest") == {"dev": "installed", "torch": gone, "train": gone}
+        assert states("onnx", "torch") == {"dev": gone, "torch": "installed", "train": gone}
+        assert states("torch", "lightning") == {
+            "dev": gone,
+            "torch": "installed in part: onnx is not installed",
+            "train": "installed in part: onnx is not installed",
+        }
+        assert states("onnx", "torch", "lightning")["train"] == "installed"
 
 
 class TestLibraries:

@@ -56,6 +56,29 @@ class TestUpgrade:
         assert main(["lock", "parts.json", "--check"]) == 1
         assert "The block of step 'parts'" in capsys.readouterr().out
 
+    def test_the_lock_is_made_anew_with_its_models(
+        self,
+        parts: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        """The command is the one that a refused run prints."""
+        model = EXAMPLES.parent / "inference_models" / "shipped" / "parts-seg" / "1"
+        monkeypatch.setenv("WEFTLENS_MODEL_DIRECTORIES", '["models"]')
+        assert main(["models", "add", str(model), "--id", "other/2"]) == 0
+        assert main(["lock", "parts.json", "--model", "model=other/2"]) == 0
+        assert main(["upgrade", "parts.json", "--step", "parts", "--write"]) == 0
+        command = "weftlens lock parts.json --model model=other/2"
+        assert capsys.readouterr().out.endswith(f"make a new one: {command}\n")
+        assert main(["lock", "parts.json", "--check"]) == 1
+        assert f"To accept what is there now: {command}\n" in capsys.readouterr().out
+        Path("parts.lock.json").write_text("{", encoding="utf-8")
+        text = parts.read_text("utf-8").replace("@v5", "@v3")
+        parts.write_text(text, encoding="utf-8")
+        capsys.readouterr()
+        assert main(["upgrade", "parts.json", "--step", "parts", "--write"]) == 0
+        assert capsys.readouterr().out.endswith("make a new one: weftlens lock parts.json\n")
+
     def test_nothing_newer(self, parts: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """A workflow whose blocks are the newest says so."""
         assert main(["upgrade", "parts.json", "--write"]) == 0
@@ -76,6 +99,9 @@ class TestUpgrade:
         printed = capsys.readouterr()
         assert "parts.json, upgraded: 1 problem\n" in printed.out
         assert "/steps/0/tradeoff_factor" in printed.out
+        assert printed.out.endswith(
+            "--set STEP.FIELD=VALUE gives a field of an upgraded step another value.\n"
+        )
         assert printed.err == "weftlens upgrade: parts.json is left as it is\n"
         assert parts.read_text("utf-8") == text
 

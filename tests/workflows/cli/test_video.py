@@ -59,7 +59,7 @@ class TestVideoCommand:
         assert lines[3]["seconds"] == pytest.approx(0.1)
         assert lines[0]["source"] == 0
         assert lines[0]["results"]["picture"] == {
-            "type": "file", "value": None, "width": 64, "height": 64,
+            "type": "not_written", "width": 64, "height": 64,
         }  # fmt: skip
         assert len(play(source_of(out).open())[0]) == 6
         shown = capsys.readouterr().out
@@ -130,6 +130,18 @@ class TestVideoCommand:
         monkeypatch.chdir(tmp_path)
         assert run_app(["video", str(workflow), str(clip), *more]) == code
         assert words in capsys.readouterr().err
+
+    def test_no_picture_to_write(
+        self, workflow: Path, clip: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """The message says which options help."""
+        definition = counting_workflow()
+        definition["outputs"].pop()
+        workflow.write_text(json.dumps(definition))
+        assert run_app(["video", str(workflow), str(clip), "-o", str(tmp_path / "o.mp4")]) == 1
+        assert (
+            "its outputs are count. Run without --out, or name a picture with --video-output NAME"
+        ) in capsys.readouterr().err
 
     @pytest.mark.parametrize("target", ["source", "workflow"])
     def test_what_is_read_is_not_written(

@@ -267,7 +267,8 @@ class TestDrift:
             run_locally(plain, {}, session=make_session(), lock=lock)
         (drift,) = caught.value.drifts
         assert drift.hint == (
-            "Its steps and blocks are the same; fields of steps, inputs or outputs differ."
+            "Its steps and blocks are the same; fields of steps, inputs or outputs differ: "
+            "compare with version control."
         )
 
     def test_as_json(self, lock: Lock, make_session: MakeSession, plain: dict[str, Any]) -> None:

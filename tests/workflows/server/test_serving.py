@@ -17,7 +17,7 @@ from typing import Any
 import httpx
 import pytest
 
-from workflows.server.serving import warnings
+from workflows.server.serving import stored_text, warnings
 from workflows.server.settings import ServerSettings
 
 PATIENCE = 60.0
@@ -32,6 +32,7 @@ class _Process:
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
         self.lines: list[dict[str, Any]] = []
+        self.plain: list[str] = []
         self._url = ""
         self._heard = threading.Event()
         self._reader = threading.Thread(target=self._read)
@@ -40,6 +41,9 @@ class _Process:
     def _read(self) -> None:
         assert self.process.stderr is not None
         for text in self.process.stderr:
+            if not text.startswith("{"):
+                self.plain.append(text)
+                continue
             line = json.loads(text)
             self.lines.append(line)
             found = re.search(r"http://\S+", line["message"])
@@ -96,6 +100,9 @@ class TestServe:
             answer = http.post(f"{server.url}/w/workflows/count", json=body)
             assert answer.json()["outputs"][0]["n"] == 3
             assert server.end(number) == 0
+            assert server.plain == []
+            said = [line["message"] for line in server.lines]
+            assert f"1 stored workflow in {tmp_path}" in said
             assert server.lines[-1]["message"].startswith("Finished server process")
 
     def test_says_what_is_wrong_with_its_settings(self) -> None:
@@ -118,7 +125,43 @@ class TestServe:
                 assert second.process.wait(PATIENCE) != 0
                 second._reader.join(PATIENCE)
                 assert any("address already in use" in line["message"] for line in second.lines)
+                assert second.plain == [
+                    f"weftlens serve: port {port} is taken; give another with --port\n"
+                ]
             assert http.get(f"{server.url}/healthz").status_code == 200
+
+    @pytest.mark.parametrize("module", ["typer", "uvicorn", "workflows.server.app"])
+    def test_an_interrupt_during_the_imports(self, module: str) -> None:
+        """Ctrl-C before it serves ends it as shells count it, without a traceback."""
+        code = (
+            "import os, signal, sys\n"
+            "class Interrupting:\n"
+            "    def find_spec(self, name, path=None, target=None):\n"
+            f"        if name == {module!r}:\n"
+            "            os.kill(os.getpid(), signal.SIGINT)\n"
+            "sys.meta_path.insert(0, Interrupting())\n"
+            "from workflows.cli.main import main\n"
+            "sys.exit(main(['serve', '--port', '0']))\n"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE,
+            cwd=ROOT, check=False,
+        )  # fmt: skip
+        assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+class TestStoredText:
+    def test_counts_what_is_served(self, tmp_path: Path) -> None:
+        """Locks are none, a folder that is not there holds none, and there may be no folder."""
+        assert stored_text(ServerSettings()) == (
+            "no folder of stored workflows (--workflows DIR): clients send theirs along"
+        )
+        settings = ServerSettings(workflows=tmp_path / "stored")
+        assert stored_text(settings) == f"0 stored workflows in {tmp_path / 'stored'}"
+        (tmp_path / "stored" / "shop" / "deep").mkdir(parents=True)
+        for name in ("a", "a.lock", "shop/b", "shop/deep/c", ".d"):
+            (tmp_path / "stored" / f"{name}.json").write_text("{}", encoding="utf-8")
+        assert stored_text(settings) == f"2 stored workflows in {tmp_path / 'stored'}"
 
 
 class TestWarnings:

@@ -94,7 +94,10 @@ class TestModels:
             '"model_id": "a/1", "mask_decode_mode": "fast"}'
         )
         (one,) = upgrade.steps
-        assert one.notes == ('mask_decode_mode is "fast": v4 ignored it, v5 goes by it',)
+        assert one.notes == (
+            'mask_decode_mode is "fast": v4 ignored it, v5 goes by it; '
+            "--set m.mask_decode_mode=accurate keeps what v4 did",
+        )
         assert one.done[1:] == (
             "enforce_dense_masks_in_inference_models true is gone; it had no effect",
         )
@@ -145,7 +148,7 @@ class TestRules:
         )
         assert one.notes == (
             'v2 has no extra; the step gave "x", which is lost',
-            "later is true: v1 ignored it, v2 goes by it",
+            "later is true: v1 ignored it, v2 goes by it; --set m.later=VALUE gives it another",
         )
         assert upgrade.problems == ()
 

@@ -28,8 +28,8 @@ from workflows.video import VideoFrame, VideoReport
 from workflows.video.errors import VideoSourceError, VideoWriterError
 from workflows.video.sources import source_of
 
-# 30 frames of people walking, Microsoft MPEG-4, cut without another encoding from vtest.avi of the samples of
-# OpenCV (Apache-2.0).
+# 30 frames of people walking, Microsoft MPEG-4, cut without another encoding from vtest.avi of the
+# samples of OpenCV (Apache-2.0).
 REAL_CLIP = Path(__file__).parent / "people_walking.avi"
 REAL_FRAMES = 30
 
