@@ -4,7 +4,7 @@ local run raises for it. Names of classes and members are those of the wire form
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from execution_engine import errors as engine
@@ -61,6 +61,28 @@ def outputs_of(answer: Answer, server: str) -> list[dict[str, Any]]:
             f"The server {server} answered without `outputs`, a list of objects.", server
         )
     return outputs
+
+
+def require_outputs(rows: Sequence[Mapping[str, Any]], names: Iterable[str], server: str) -> None:
+    """Refuses an answer that lacks what the workflow declares.
+
+    Args:
+        rows: the outputs of a run.
+        names: outputs that every row must have.
+        server: address of the server.
+
+    Raises:
+        ServerAnswerError: a row lacks an output.
+    """
+    wanted = tuple(names)
+    for index, row in enumerate(rows):
+        missing = [name for name in wanted if name not in row]
+        if missing:
+            raise ServerAnswerError(
+                f"Row {index} of what the server {server} answered lacks {', '.join(missing)}; it "
+                f"has {', '.join(row) or 'no output'}.",
+                server,
+            )
 
 
 def checked_content(answer: Answer, server: str) -> Mapping[str, Any]:

@@ -20,7 +20,7 @@ from execution_engine.errors import (
 )
 from execution_engine.kinds.json_form import json_form
 from execution_engine.profiling import ChromeTraceProfiler
-from workflows.remote.answers import outputs_of
+from workflows.remote.answers import outputs_of, require_outputs
 from workflows.remote.connection import Connection, checked_timeout, seconds_left
 from workflows.remote.errors import ServerAnswerError
 from workflows.remote.images import ImageFormat, ImageWriter
@@ -156,6 +156,8 @@ class RemoteServer:
                 "lock; it may be one that knows none.",
                 self.url,
             )
+        if named is None:
+            require_outputs(rows, signature.outputs, self.url)
         if profiler is not None:
             profiler.add_trace(answer.content.get("profiler_trace") or [], started)
         if serialize:

@@ -74,6 +74,23 @@ class TestRunRemotely:
         [here] = run_locally(workflow_file, {"image": picture_file}, serialize=True)
         assert there["blurred"]["value"] == here["blurred"]["value"]
 
+    @pytest.mark.parametrize("serialize", [False, True])
+    def test_refuses_an_answer_without_a_declared_output(
+        self,
+        fake_server: FakeMaker,
+        blur_definition: dict[str, Any],
+        picture: np.ndarray,
+        serialize: bool,
+    ) -> None:
+        """What a local run always gives is not left out silently."""
+        answers = {CHECK: Reply({"missing": []})}
+        ran = Reply({"outputs": [{"other": 1}]})
+        server = fake_server(lambda request: answers.get(request.path, ran))
+        with pytest.raises(ServerAnswerError, match=r"Row 0 .* lacks blurred.*; it has other\."):
+            run_remotely(
+                blur_definition, {"image": picture}, server=server.url, serialize=serialize
+            )
+
     def test_sends_the_wire_format_of_the_ecosystem(
         self,
         fake_server: FakeMaker,
