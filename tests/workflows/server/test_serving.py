@@ -135,6 +135,8 @@ class TestServe:
         """Ctrl-C before it serves ends it as shells count it, without a traceback."""
         code = (
             "import os, signal, sys\n"
+            # Jobs in the background of a shell start with the signal ignored.
+            "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
             "class Interrupting:\n"
             "    def find_spec(self, name, path=None, target=None):\n"
             f"        if name == {module!r}:\n"
