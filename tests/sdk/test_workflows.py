@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.blocks.models.colour_models import DETECTOR
+from tests.examples.test_examples import RUNS as PICTURES
 from tests.sdk.conftest import COINS, EXAMPLES, Client
 from tests.workflows.remote.conftest import FakeServer, Reply, Request
 from tests.workflows.remote.live import LiveServer
@@ -64,6 +65,24 @@ class TestRunWorkflow:
         here = run_locally(
             load("find_parts"), {"image": base64_of(COINS)}, session=local, serialize=True
         )
+        assert masked(found) == masked(as_client_gives(here))
+
+    @pytest.mark.parametrize("count", [1, 3])
+    @pytest.mark.parametrize("name", sorted(PICTURES))
+    def test_every_example(
+        self, client: Client, live: LiveServer, local: Session, name: str, count: int
+    ) -> None:
+        """Each example gives what a local run gives, alone and as a batch."""
+        names = PICTURES[name]
+        paths = [str(EXAMPLES / "images" / f"{names[i % len(names)]}.png") for i in range(count)]
+        found = client(
+            "run_workflow",
+            url=live.url,
+            images={"image": [["path", path] for path in paths]},
+            call={"specification": load(name)},
+        )
+        texts = [base64_of(path) for path in paths]
+        here = run_locally(load(name), {"image": texts}, session=local, serialize=True)
         assert masked(found) == masked(as_client_gives(here))
 
     @pytest.mark.parametrize("form", ["numpy", "pillow"])
