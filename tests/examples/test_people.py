@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import cv2
 import numpy as np
 import pytest
 
+from tests.examples.people_models import write_people_models
 from workflows import Session, run_locally
 from workflows.settings import WeftlensSettings
 
-ROOT = Path(__file__).parents[2]
-EXAMPLES = ROOT / "examples"
-WEIGHTS = ROOT.parent / "shared" / "models"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 @pytest.fixture
 def session(tmp_path: Path) -> Session:
     """A session with the example's two packages and their weights."""
-    for name, weights in (("person/1", "ped_ssdlite.onnx"), ("matte/1", "selfie.onnx")):
-        source = WEIGHTS / weights
-        if not source.is_file():
-            pytest.skip(f"{weights} is not here")
-        package = tmp_path / name
-        package.mkdir(parents=True)
-        shutil.copy(EXAMPLES / "models" / name / "model_config.json", package)
-        (package / weights).symlink_to(source)
-    return Session(WeftlensSettings(model_directories=(tmp_path,)))
+    return Session(WeftlensSettings(model_directories=(write_people_models(tmp_path),)))
 
 
 class TestPeople:

@@ -12,6 +12,7 @@ import cv2
 import pytest
 
 from tests.blocks.models.colour_models import three_rectangles, write_colour_models
+from tests.examples.people_models import have_people_models, write_people_models
 from tests.workflows.remote.live import LiveServer, live_server
 from workflows import Session, WeftlensSettings
 from workflows.server.security.key_file import add_key
@@ -56,8 +57,9 @@ def client() -> Iterator[Client]:
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Models of every task."""
-    return write_colour_models(tmp_path_factory.mktemp("models"))
+    """Models of every task, and those of the people example where they are at hand."""
+    models = write_colour_models(tmp_path_factory.mktemp("models"))
+    return write_people_models(models) if have_people_models() else models
 
 
 @pytest.fixture(scope="session")

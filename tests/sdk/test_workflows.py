@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from tests.blocks.models.colour_models import DETECTOR
-from tests.examples.test_examples import RUNS as PICTURES
+from tests.examples.people_models import have_people_models
+from tests.examples.test_examples import RUNS
 from tests.sdk.conftest import COINS, EXAMPLES, Client
 from tests.workflows.remote.conftest import FakeServer, Reply, Request
 from tests.workflows.remote.live import LiveServer
@@ -20,6 +21,8 @@ from tests.workflows.remote.masking import masked
 from workflows import Session, run_locally
 
 pytestmark = pytest.mark.sdk
+
+PICTURES = RUNS | ({"people": ["astronaut", "coffee"]} if have_people_models() else {})
 
 
 def load(name: str) -> Any:

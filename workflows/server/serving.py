@@ -15,7 +15,7 @@ from fastapi import FastAPI
 
 from workflows.server.host import ServerHost
 from workflows.server.memory import keep_freed_memory
-from workflows.server.security.connections import timed_protocol
+from workflows.server.security.connections import IdleConnections, server_protocol
 from workflows.server.security.headers import MOST_HEADER_BYTES, is_loopback
 from workflows.server.settings import ServerSettings
 from workflows.server.workflow_folder import stored_files
@@ -79,7 +79,9 @@ def make_server(app: FastAPI) -> DrainingServer:
         log_config=None,
         access_log=False,
         server_header=False,
-        http=timed_protocol(settings.header_timeout),
+        http=server_protocol(
+            settings.header_timeout, IdleConnections(settings.max_idle_connections)
+        ),
         ws="none",
         limit_concurrency=settings.max_connections,
         h11_max_incomplete_event_size=MOST_HEADER_BYTES * 2,

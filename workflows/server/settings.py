@@ -7,7 +7,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt, ValidationError
+from pydantic import (
+    Field,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    ValidationError,
+)
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from execution_engine.errors import WorkflowEnvironmentConfigurationError
@@ -58,6 +65,11 @@ class ServerSettings(BaseSettings):
     )
     max_connections: PositiveInt = Field(
         1024, description="Most connections at the same time; more are answered with 503."
+    )
+    max_idle_connections: NonNegativeInt = Field(
+        4,
+        description="Most connections of one address that stay open without a request; an answer "
+        "beyond them closes its own.",
     )
     body_timeout: PositiveFloat = Field(
         30.0, description="Seconds in which the whole body of a request must arrive."

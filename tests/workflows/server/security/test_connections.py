@@ -5,11 +5,15 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Callable
+from contextlib import ExitStack, closing
+from http.client import HTTPConnection
 from typing import Any
 
 import pytest
 
 pytest.importorskip("fastapi")
+
+from workflows.server.security.connections import IdleConnections
 
 SOON = 20.0
 HEAD = b"POST /workflows/run HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -118,3 +122,77 @@ class TestSmuggling:
             answer = exchange(server.address, HEAD + headers + b"\r\n" + b"0\r\n\r\n" + smuggled)
             assert b"HTTP/1.1 200" not in answer
             assert answer.split(b" ")[1].startswith(b"4")
+
+
+class TestIdleConnections:
+    """Connections that bring no request: a few of a host may wait for one."""
+
+    def test_answers_beyond_the_most_close_their_connection(
+        self, live: Callable[..., Any], until: Callable[[Callable[[], bool]], None]
+    ) -> None:
+        """The connections up to the limit stay open; the next answer says that it closes."""
+        with live(max_idle_connections=2) as server, ExitStack() as stack:
+            connections = [
+                stack.enter_context(closing(HTTPConnection(*server.address, timeout=SOON)))
+                for _ in range(4)
+            ]
+            stays = []
+            for connection in connections:
+                connection.request("GET", "/healthz")
+                answer = connection.getresponse()
+                assert answer.status == 200
+                assert answer.read()
+                stays.append(answer.getheader("connection") != "close")
+            assert stays == [True, True, False, False]
+            connections[0].close()
+            until(lambda: len(server.server.server_state.connections) == 1)
+            connections[1].request("GET", "/healthz")  # itself it does not count
+            answer = connections[1].getresponse()
+            assert answer.getheader("connection") is None
+            assert answer.read()
+
+    def test_none_may_wait(self, live: Callable[..., Any]) -> None:
+        """With a limit of 0 every answer closes its connection, an error as well."""
+        with live(max_idle_connections=0) as server:
+            for path in (b"/healthz", b"/no/such/route"):
+                answer = exchange(
+                    server.address, b"GET " + path + b" HTTP/1.1\r\nHost: localhost\r\n\r\n"
+                )
+                assert answer.lower().count(b"connection: close") == 1
+
+    def test_requests_sent_ahead(self, live: Callable[..., Any]) -> None:
+        """Requests that were sent together are all answered, though one connection may wait."""
+        request = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
+        with live(max_idle_connections=1) as server:
+            for _ in range(3):
+                answer = exchange(
+                    server.address, (request + b"\r\n") * 3 + request + b"Connection: close\r\n\r\n"
+                )
+                assert answer.count(b"HTTP/1.1 200") == 4
+
+    def test_a_closed_pool(
+        self, live: Callable[..., Any], until: Callable[[Callable[[], bool]], None]
+    ) -> None:
+        """Connections that break off in any state leave nothing behind in the count."""
+        with live(max_idle_connections=3) as server:
+            for ending in (b"", b"GET /heal", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"):
+                for _ in range(3):
+                    with socket.create_connection(server.address, timeout=SOON) as connection:
+                        connection.sendall(
+                            b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n" + ending
+                        )
+                        assert connection.recv(1)
+            until(lambda: not server.server.server_state.connections)
+            with closing(HTTPConnection(*server.address, timeout=SOON)) as connection:
+                connection.request("GET", "/healthz")
+                assert connection.getresponse().getheader("connection") is None
+
+    def test_hosts_do_not_share(self) -> None:
+        """What one host keeps open takes nothing from another."""
+        idle = IdleConnections(1)
+        idle.add("10.0.0.1")
+        assert idle.is_full("10.0.0.1")
+        assert not idle.is_full("10.0.0.2")
+        idle.remove("10.0.0.1")
+        assert not idle.is_full("10.0.0.1")
+        assert len(idle) == 0
