@@ -1,6 +1,7 @@
 """Load on the HTTP server. Run it as a module; nothing here asserts.
 
-    python -m tests.benchmarks.bench_serving [--requests 2000] [--clients 64] [--quick] [--url URL]
+    python -m tests.benchmarks.bench_serving [--requests 2000] [--clients 64] [--client raw|httpx]
+        [--quick] [--url URL]
 
 Starts `weftlens serve` on a free port and sends base64 JPEGs from closed-loop clients. Prints, for
 a workflow of plain OpenCV steps and for one with the shipped model, with and without dynamic
@@ -25,20 +26,21 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import cv2
 import httpx
 import numpy as np
-import orjson
+
+from tests.benchmarks.load_clients import CLIENTS, TIMEOUT, Post
 
 ROOT = Path(__file__).parents[2]
 COINS = ROOT / "examples" / "images" / "coins.png"
 PICTURES = 8
 BOX_TOLERANCE_PX = 1.0
 SCORE_TOLERANCE = 1e-4
-TIMEOUT = 120.0
 
 DISCS: dict[str, Any] = {
     "version": "1.0",
@@ -207,61 +209,46 @@ def load(
     expected: list[Any],
     clients: int,
     requests: int,
+    client: str = "raw",
 ) -> Load:
-    """Sends requests from closed-loop clients, each over a connection of its own.
+    """Sends requests from closed-loop clients and checks every answer.
 
-    The clients speak HTTP by hand: they share two cores with the server, and a client library costs
-    more of them than the server does.
+    Args:
+        url: of the server.
+        definition: the workflow, sent along each time.
+        pictures: base64 JPEGs, taken in turn.
+        expected: the answer to each picture.
+        clients: how many wait for an answer at the same time.
+        requests: how many are sent in all.
+        client: see `CLIENTS`.
     """
     result = Load()
-    host, port = url.removeprefix("http://").rstrip("/").split(":")
-    messages = [_message(_body(definition, picture), f"{host}:{port}") for picture in pictures]
+    bodies = [_body(definition, picture) for picture in pictures]
     numbers = iter(range(requests))
 
-    async def client_loop() -> None:
-        reader, writer = await asyncio.open_connection(host, int(port), limit=2**24)
+    async def client_loop(post: Post) -> None:
         for number in numbers:
-            which = number % len(messages)
+            which = number % len(bodies)
             began = time.perf_counter()
             try:
-                writer.write(messages[which])
-                status, body = await asyncio.wait_for(_answer(reader), TIMEOUT)
-            except (OSError, EOFError, TimeoutError) as error:
+                status, answer = await post(which)
+            except (OSError, EOFError, TimeoutError, httpx.HTTPError) as error:
                 result.failed[type(error).__name__] += 1
-                writer.close()
-                reader, writer = await asyncio.open_connection(host, int(port), limit=2**24)
                 continue
             if status != 200:
                 result.failed[str(status)] += 1
                 continue
             result.latencies.append(time.perf_counter() - began)
-            result.wrong += not _same(orjson.loads(body)["outputs"][0], expected[which])
-        writer.close()
+            result.wrong += not _same(answer["outputs"][0], expected[which])
 
     async def run() -> None:
-        await asyncio.gather(*(client_loop() for _ in range(clients)))
+        async with CLIENTS[client](url, bodies, clients) as posts:
+            await asyncio.gather(*map(client_loop, posts))
 
     began = time.perf_counter()
     asyncio.run(run())
     result.seconds = time.perf_counter() - began
     return result
-
-
-def _message(body: dict[str, Any], host: str) -> bytes:
-    content = orjson.dumps(body)
-    head = (
-        f"POST /workflows/run HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
-        f"Content-Length: {len(content)}\r\n\r\n"
-    )
-    return head.encode() + content
-
-
-async def _answer(reader: asyncio.StreamReader) -> tuple[int, bytes]:
-    head = await reader.readuntil(b"\r\n\r\n")
-    length = re.search(rb"(?i)content-length: *(\d+)", head)
-    if length is None:
-        raise EOFError("an answer without a length")
-    return int(head.split(b" ", 2)[1]), await reader.readexactly(int(length[1]))
 
 
 def _body(definition: dict[str, Any], picture: str) -> dict[str, Any]:
@@ -293,6 +280,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("--requests", type=int, default=2000)
     parser.add_argument("--clients", type=int, default=64)
+    parser.add_argument("--client", choices=CLIENTS, default="raw")
     parser.add_argument("--url", help="measure a server that runs already, with OpenCV steps only")
     parser.add_argument("--quick", action="store_true", help="few requests, to see that it works")
     options = parser.parse_args()
@@ -301,7 +289,9 @@ def main() -> None:
     print(f"serving: {requests} requests from {clients} clients")
     if options.url:
         expected = sequential(options.url, DISCS, disc_pictures())
-        result = load(options.url, DISCS, disc_pictures(), expected, clients, requests)
+        result = load(
+            options.url, DISCS, disc_pictures(), expected, clients, requests, options.client
+        )
         print(f"  {options.url:20s} {result}")
         return
     cases = (
@@ -313,9 +303,10 @@ def main() -> None:
         with serving(**settings) as server:
             idle = server.memory_mb
             expected = sequential(server.url, definition, pictures)
-            load(server.url, definition, pictures, expected, clients, min(clients, requests))
+            send = partial(load, server.url, definition, pictures, expected, clients)
+            send(min(clients, requests), options.client)
             before = server.cpu_seconds
-            result = load(server.url, definition, pictures, expected, clients, requests)
+            result = send(requests, options.client)
             cpu = (server.cpu_seconds - before) / max(1, len(result.latencies))
             print(
                 f"  {name:20s} {result}\n"
