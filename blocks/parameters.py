@@ -4,11 +4,13 @@ block; limits that only one family has stay in that family.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
 from execution_engine.errors import InvalidFieldValueError
+from execution_engine.value_text import short_text
 
 T = TypeVar("T")
 
@@ -19,6 +21,12 @@ MOST_PIXELS_ACROSS = 32767
 """Longest side of a picture that OpenCV resizes and warps to, px."""
 MOST_PIXELS = 178_956_970
 """Largest area of a new picture, px: as much as decoded pictures may have."""
+
+FARTHEST_PLACE = 2**53
+"""Largest place or length outside of pictures, px: beyond it floats leave whole numbers out."""
+
+LARGEST_NUMBER = sys.float_info.max
+"""As a limit of `number`, it keeps infinity out."""
 
 
 def whole_number(
@@ -36,7 +44,8 @@ def whole_number(
     )
     if not is_whole or _outside(value, minimum, maximum):
         raise InvalidFieldValueError(
-            f"Field `{field}` must be a whole number{_limits(minimum, maximum)}, got {value!r}."
+            f"Field `{field}` must be a whole number{_limits(minimum, maximum)}, got "
+            f"{short_text(value)}."
         )
     return int(value)
 
@@ -52,9 +61,15 @@ def number(
     """
     if not isinstance(value, Real) or value != value or _outside(value, minimum, maximum):
         raise InvalidFieldValueError(
-            f"Field `{field}` must be a number{_limits(minimum, maximum)}, got {value!r}."
+            f"Field `{field}` must be a number{_limits(minimum, maximum)}, got {short_text(value)}."
         )
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError as error:
+        raise InvalidFieldValueError(
+            f"Field `{field}` must be a number of at most {LARGEST_NUMBER:.2g} in size, got "
+            f"{short_text(value)}."
+        ) from error
 
 
 def picture_size(
@@ -127,7 +142,7 @@ def choice(field: str, value: Any, options: Mapping[str, T]) -> T:
     """
     if not isinstance(value, str) or value not in options:
         raise InvalidFieldValueError(
-            f"Field `{field}` must be one of {_listed(options)}, got {value!r}."
+            f"Field `{field}` must be one of {_listed(options)}, got {short_text(value)}."
         )
     return options[value]
 

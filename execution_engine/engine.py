@@ -17,12 +17,7 @@ from execution_engine.executor.conversions import RunConversions
 from execution_engine.executor.failures import StepErrorHandler
 from execution_engine.executor.futures import FutureSlots
 from execution_engine.executor.inputs import assemble_inputs, check_parameters
-from execution_engine.executor.limits import (
-    NO_LIMITS,
-    CancellationToken,
-    RunLimits,
-    SizeLimits,
-)
+from execution_engine.executor.limits import CancellationToken, RunLimits
 from execution_engine.executor.model_preloading import ModelPreloader
 from execution_engine.executor.outputs import construct_outputs
 from execution_engine.executor.overlap import Turn
@@ -50,6 +45,7 @@ from execution_engine.registry.discovery import discover_registry
 from execution_engine.registry.init_parameters import core_parameter
 from execution_engine.registry.memory import WorkflowMemory
 from execution_engine.registry.registry import BlockRegistry
+from execution_engine.size_limits import NO_LIMITS, SizeLimits
 from execution_engine.versions import ENGINE_VERSION
 
 _ERROR_HANDLERS: tuple[str, ...] = ("legacy",)
@@ -142,13 +138,11 @@ class ExecutionEngine:
             workflow_id: id for accounting, unless the definition has its own.
             profiler: records phases of compilation and runs.
             executor: pool for concurrent steps; each run makes its own when None.
-            step_error_handler: called with a step's name and the error it raised; `"legacy"` or
-                None wraps every
-                error in `StepExecutionError`.
+            step_error_handler: called with a step's name and the error it raised; with `"legacy"`
+                or None every error is only wrapped in `StepExecutionError`.
             dependencies_pre_init: `["roboflow_platform_model"]` loads the models of the workflow
-                now (ids written in
-                the definition) or at the first run (ids that are parameters). Needs the init
-                parameter `model_manager`.
+                now (ids written in the definition) or at the first run (ids that are parameters).
+                Needs the init parameter `model_manager`.
             registry: the blocks to use; installed plug-ins when None.
             plan_cache: plans shared between engines; its registry is used.
             representation: in which form steps hand values on: `numpy`, another one that a plug-in
@@ -286,8 +280,7 @@ class ExecutionEngine:
             if callable(pipelined) and pipelined():
                 raise ExecutionEngineNotImplementedError(
                     f"Step '{step.name}' ({step.spec.type_id}) answers for earlier frames; "
-                    "draining such steps is not "
-                    "supported.",
+                    "draining such steps is not supported.",
                     context="stream_pipeline_flush",
                 )
         return []

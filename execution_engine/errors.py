@@ -1,7 +1,7 @@
 """The one tree of errors of the engine. Nothing here may import another module of this package.
 
 Class names and fields are part of the wire contract: servers map them to HTTP answers and clients
-    read them by name.
+read them by name.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ _CONTEXT = "workflow_compilation | engine_initialisation"
 
 
 def check_requested_version(requested: str) -> None:
-    """Whether this engine serves a definition that asks for version `requested` (a minimum within
-    one major).
+    """Refuses a definition that this engine does not serve; `requested` is the least version of one
+    major version.
 
     Raises:
         WorkflowDefinitionError: the text is no version.

@@ -1,48 +1,31 @@
-"""Connections that lead only where a check permits, and that end at one point in time. Speaks no
-HTTP and decides about no address.
+"""Connections that lead only where a check permits, and streams that end at one point in time.
+Speaks no HTTP and decides about no address.
 """
 
 from __future__ import annotations
 
+import ssl
 import threading
-import time
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import httpcore
 
+from workflows.deadlines import DeadlinePassed
 from workflows.public_addresses import Address
 
 # (host, port) -> the checked addresses to try, in order
 AddressesOf = Callable[[str, int], list[Address]]
+# Bytes handed on at a time where a single sending cannot be asked for: one TLS record.
+_PIECE = 16 * 1024
+T = TypeVar("T")
 
 
-class DeadlinePassed(Exception):
-    """The time for all of it is over."""
-
-
-class Deadline:
-    """A point in time.
-
-    Args:
-        seconds: how far from now.
-    """
-
-    __slots__ = ("_end",)
-
-    def __init__(self, seconds: float) -> None:
-        self._end = time.monotonic() + seconds
+class TimeLeft(Protocol):
+    """What says how long a step may take: a `Deadline`, or what stands for one."""
 
     def left(self) -> float:
-        """Seconds until then.
-
-        Raises:
-            DeadlinePassed: there are none.
-        """
-        left = self._end - time.monotonic()
-        if left <= 0:
-            raise DeadlinePassed
-        return left
+        """Seconds; raises `DeadlinePassed` when there are none."""
 
 
 class CheckedBackend(httpcore.NetworkBackend):
@@ -57,7 +40,7 @@ class CheckedBackend(httpcore.NetworkBackend):
         deadline: when everything ends: looking up, connecting, each reading and writing.
     """
 
-    def __init__(self, addresses_of: AddressesOf, deadline: Deadline) -> None:
+    def __init__(self, addresses_of: AddressesOf, deadline: TimeLeft) -> None:
         self._addresses_of = addresses_of
         self._deadline = deadline
         self._tcp = httpcore.SyncBackend()
@@ -89,15 +72,19 @@ class CheckedBackend(httpcore.NetworkBackend):
         self, address: Address, port: int, local: str | None, options: Iterable[Any] | None
     ) -> httpcore.NetworkStream:
         stream = self._tcp.connect_tcp(str(address), port, self._deadline.left(), local, options)
-        return _TimedStream(stream, self._deadline)
+        return TimedStream(stream, self._deadline)
 
 
-class _TimedStream(httpcore.NetworkStream):
-    """A connection whose every step gets only the time that is left: a peer that sends a byte now
-    and then does not escape the deadline.
+class TimedStream(httpcore.NetworkStream):
+    """A connection whose every step gets only the time that is left: a peer that sends, or takes,
+    a byte now and then does not escape the deadline.
+
+    Args:
+        stream: the connection.
+        deadline: asked anew before each step.
     """
 
-    def __init__(self, stream: httpcore.NetworkStream, deadline: Deadline) -> None:
+    def __init__(self, stream: httpcore.NetworkStream, deadline: TimeLeft) -> None:
         self._stream = stream
         self._deadline = deadline
 
@@ -105,7 +92,25 @@ class _TimedStream(httpcore.NetworkStream):
         return self._stream.read(max_bytes, self._deadline.left())
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._stream.write(buffer, self._deadline.left())
+        """Writes all of it, by single sendings: the stream beneath would give each its own time."""
+        rest = memoryview(buffer)
+        if isinstance(self._stream.get_extra_info("ssl_object"), ssl.SSLObject):
+            # TLS inside TLS, through a proxy: its socket takes no plain text.
+            while rest:
+                self._stream.write(bytes(rest[:_PIECE]), self._deadline.left())
+                rest = rest[_PIECE:]
+            return
+        socket = self._stream.get_extra_info("socket")
+        while rest:
+            left = self._deadline.left()
+            try:
+                socket.settimeout(left)
+                sent = socket.send(rest)
+            except TimeoutError as error:
+                raise httpcore.WriteTimeout(str(error)) from error
+            except OSError as error:
+                raise httpcore.WriteError(str(error)) from error
+            rest = rest[sent:]
 
     def close(self) -> None:
         self._stream.close()
@@ -114,13 +119,15 @@ class _TimedStream(httpcore.NetworkStream):
         self, ssl_context: Any, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore.NetworkStream:
         stream = self._stream.start_tls(ssl_context, server_hostname, self._deadline.left())
-        return _TimedStream(stream, self._deadline)
+        return TimedStream(stream, self._deadline)
 
     def get_extra_info(self, info: str) -> Any:
         return self._stream.get_extra_info(info)
 
 
-def within(deadline: Deadline, call: AddressesOf, host: str, port: int) -> list[Address]:
+def within(
+    deadline: TimeLeft, call: Callable[[str, int], list[T]], host: str, port: int
+) -> list[T]:
     """What `call(host, port)` returns or raises, if that happens in time.
 
     The system's resolver cannot be told to hurry: one that takes longer is left to a thread of its
@@ -129,7 +136,7 @@ def within(deadline: Deadline, call: AddressesOf, host: str, port: int) -> list[
     Raises:
         DeadlinePassed: it takes too long.
     """
-    results: list[list[Address]] = []
+    results: list[list[T]] = []
     failures: list[BaseException] = []
 
     def work() -> None:

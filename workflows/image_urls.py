@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from workflows.deadlines import Deadline, DeadlinePassed
 from workflows.public_addresses import (
     REDIRECTS,
     Address,
@@ -62,7 +63,7 @@ class ImageUrlFetcher:
         """
         import httpcore
 
-        from workflows.checked_connections import CheckedBackend, Deadline, DeadlinePassed
+        from workflows.checked_connections import CheckedBackend
 
         deadline = Deadline(self._timeout)
         backend = CheckedBackend(self._addresses_of, deadline)

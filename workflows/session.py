@@ -12,7 +12,6 @@ from execution_engine.compiler.compiler import PlanCache
 from execution_engine.engine import ExecutionEngine
 from execution_engine.errors import WorkflowEnvironmentConfigurationError
 from execution_engine.executor.failures import StepErrorHandler
-from execution_engine.executor.limits import SizeLimits
 from execution_engine.images.codec import ImageCodec
 from execution_engine.kinds.representation import CPU, NUMPY, resolved
 from execution_engine.plan import Plan
@@ -20,6 +19,7 @@ from execution_engine.profiling import WORKFLOW_COMPILATION, WorkflowsProfiler, 
 from execution_engine.registry.discovery import discover_plugins
 from execution_engine.registry.init_parameters import CORE_SOURCE, core_name, core_parameter
 from execution_engine.registry.registry import BlockRegistry
+from execution_engine.size_limits import SizeLimits
 from workflows.loading import WorkflowSource, load_definition
 
 if TYPE_CHECKING:

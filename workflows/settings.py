@@ -63,7 +63,9 @@ class WeftlensSettings(BaseSettings):
         False, description="Let steps read environment variables of this process."
     )
     allow_custom_python: bool = Field(
-        False, description="Run Python code that a workflow definition carries."
+        False,
+        description="Told to blocks of plug-ins that run Python code of a definition; no block of "
+        "weftlens does.",
     )
     plan_cache_size: PositiveInt = Field(256, description="Compiled workflows kept.")
     model_directories: tuple[Path, ...] = Field(
@@ -83,6 +85,9 @@ class WeftlensSettings(BaseSettings):
     remote_timeout: PositiveFloat = Field(
         120.0, description="Seconds a call of a model there may take, repetitions included."
     )
+    remote_max_answer_bytes: PositiveInt = Field(
+        512 * 1024 * 1024, description="Largest answer of a server that is read, in bytes."
+    )
     model_max_batch: PositiveInt = Field(
         1,
         description="Images of calls at the same time that share a run of the network; 1 is off.",
@@ -93,7 +98,11 @@ class WeftlensSettings(BaseSettings):
     model_queue_size: PositiveInt = Field(
         128, description="Calls that may wait for a model before more are refused."
     )
-    device: str = Field("cpu", description="Where models run: cpu, cuda or cuda:<n>.")
+    device: str = Field(
+        "cpu",
+        pattern=r"^(cpu|cuda(:\d+)?)$",
+        description="Where models run: cpu, cuda or cuda:<n>.",
+    )
 
 
 def read_settings() -> WeftlensSettings:

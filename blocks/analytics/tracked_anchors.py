@@ -11,6 +11,7 @@ from blocks.kinds.detections.boxes import box_points
 from blocks.kinds.detections.masks import instance_masks
 from blocks.parameters import choice
 from execution_engine.errors import InvalidFieldValueError
+from execution_engine.value_text import short_text
 
 if TYPE_CHECKING:
     import supervision as sv
@@ -69,19 +70,21 @@ def number_pairs(field: str, value: Any, fewest: int) -> NDArray[np.float64]:
     """(k, 2) x, y of the points of a field, px.
 
     Raises:
-        InvalidFieldValueError: it is no list of pairs of numbers.
-        ValueError: there are fewer than `fewest`.
+        InvalidFieldValueError: it is no list of pairs of finite numbers, or there are fewer than
+            `fewest`.
     """
     try:
         points = np.asarray(value, np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         points = np.zeros(0)
     if points.ndim != 2 or points.shape[1] != 2 or not np.isfinite(points).all():
         raise InvalidFieldValueError(
-            f"Field `{field}` must be a list of points [x, y], got {value!r:.80}"
+            f"Field `{field}` must be a list of points [x, y], got {short_text(value)}"
         )
     if len(points) < fewest:
-        raise ValueError(f"Field `{field}` must have at least {fewest} points, got {len(points)}")
+        raise InvalidFieldValueError(
+            f"Field `{field}` must have at least {fewest} points, got {len(points)}"
+        )
     return points
 
 

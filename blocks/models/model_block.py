@@ -38,7 +38,8 @@ class ModelBlock(WorkflowBlock):
 
     Args:
         model_manager: the manager that owns the models.
-        api_key: key of a platform; models of this process need none.
+        api_key: accepted since hosts of other engines give it; neither models of this process nor
+            those of a server take it from here.
         step_execution_mode: `local` for models of this process, `remote` for those of a server;
             must be what `model_manager` does.
 
@@ -72,7 +73,6 @@ class ModelBlock(WorkflowBlock):
                 "in the settings (remote_server), or give the models of a RemoteServer."
             )
         self._manager = model_manager
-        self._api_key = api_key
 
     @classmethod
     def get_init_parameters(cls) -> list[str]:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from uuid import uuid4
 
+from blocks.parameters import FARTHEST_PLACE, number, whole_number
 from blocks.transformations.windows import Window, numpy_window
 from execution_engine.block_api import WorkflowImageData
-from execution_engine.errors import InvalidFieldValueError
 
 
 def crop_around(
     image: WorkflowImageData,
-    x_center: int,
-    y_center: int,
+    x_center: float,
+    y_center: float,
     width: int,
     height: int,
     crop_prefix: str,
@@ -32,12 +32,13 @@ def crop_around(
         window: gives the pixels of the rectangle.
 
     Raises:
-        ValueError: width or height is not positive.
+        InvalidFieldValueError: width or height is no positive whole number, or a number lies beyond
+            `FARTHEST_PLACE`.
     """
-    if width < 1 or height < 1:
-        raise InvalidFieldValueError(
-            f"a crop must be at least 1 px wide and high, got width={width}, height={height}"
-        )
+    x_center = number("x_center", x_center, -FARTHEST_PLACE, FARTHEST_PLACE)
+    y_center = number("y_center", y_center, -FARTHEST_PLACE, FARTHEST_PLACE)
+    width = whole_number("width", width, 1, FARTHEST_PLACE)
+    height = whole_number("height", height, 1, FARTHEST_PLACE)
     image_height, image_width = image.size
     left = round(x_center - width / 2)
     top = round(y_center - height / 2)

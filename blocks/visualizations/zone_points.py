@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from blocks.visualizations.drawable import FARTHEST
 from execution_engine.errors import InvalidFieldValueError
+from execution_engine.value_text import short_text
 
 
 def read_points(
@@ -30,7 +31,7 @@ def read_points(
         value = value.tolist()
     if isinstance(value, str) or not isinstance(value, Sequence):
         raise InvalidFieldValueError(
-            f"Field `{field}` must be a list of points (x, y), got {value!r}."
+            f"Field `{field}` must be a list of points (x, y), got {short_text(value)}."
         )
     if len(value) < at_least or (at_most is not None and len(value) > at_most):
         count = f"{at_least}" if at_most == at_least else f"at least {at_least}"
@@ -40,11 +41,12 @@ def read_points(
         try:
             x, y = point
             points[index] = float(x), float(y)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             points[index] = np.nan
         if not np.isfinite(points[index]).all():
             raise InvalidFieldValueError(
-                f"Field `{field}[{index}]` must be two finite numbers (x, y), got {point!r}."
+                f"Field `{field}[{index}]` must be two finite numbers (x, y), got "
+                f"{short_text(point)}."
             )
     return np.rint(np.clip(points, -FARTHEST, FARTHEST)).astype(np.int32)
 

@@ -144,8 +144,8 @@ class WorkflowBlock(ABC):
 
     Attributes:
         returns_futures: whether values in the results may be `concurrent.futures.Future`; the
-            engine then looks for
-            them in nested containers too. The blocks of this project set it to False.
+            engine then looks for them in nested containers too. The blocks of this project set it
+            to False.
         representation: in which representation `run` takes and gives values.
     """
 

@@ -101,6 +101,14 @@ class BlockSpec:
             for reference in field_spec.references
         )
 
+    def fields_of_kind(self, kind: str) -> list[str]:
+        """Names of the fields that take references to data of a kind."""
+        return [
+            name
+            for name, described in self.fields.items()
+            if any(kind in reference.kinds for reference in described.references)
+        ]
+
     def to_dict(self) -> dict[str, Any]:
         """JSON-compatible form, the inverse of `from_dict`; empty members are left out."""
         data = asdict(self)

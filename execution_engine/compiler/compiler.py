@@ -14,6 +14,7 @@ import orjson
 
 from execution_engine.compiler.dataflow import trace_dataflow
 from execution_engine.compiler.graph import Graph, build_graph
+from execution_engine.compiler.inner_workflows import embed_inner_workflows
 from execution_engine.compiler.planner import make_plan
 from execution_engine.compiler.steps import parse_steps
 from execution_engine.definition.model import Definition
@@ -86,7 +87,7 @@ def inspect_graph(
     what is there.
     """
     problems = ProblemList()
-    parsed = parse_definition(definition, problems)
+    parsed = embed_inner_workflows(parse_definition(definition, problems), registry, problems)
     graph = build_graph(parsed, parse_steps(parsed, registry, problems), problems)
     return parsed, graph, problems.problems
 
@@ -97,6 +98,7 @@ def _compile(
     problems = ProblemList()
     parsed = parse_definition(definition, problems)
     check_requested_version(parsed.version)
+    parsed = embed_inner_workflows(parsed, registry, problems)
     steps = parse_steps(parsed, registry, problems)
     graph = build_graph(parsed, steps, problems)
     flows = trace_dataflow(graph, problems)

@@ -1,8 +1,8 @@
 """Depth and lineage of every value: which batch a value belongs to and how steps consume it.
 
 A lineage is a tuple of level names: `()` for one value a run, `("<workflow_input>",)` for one value
-    an input element, one
-more level for each step that turns an element into several. Building plans is not done here.
+an input element, one more level for each step that turns an element into several. Building plans is
+not done here.
 """
 
 from __future__ import annotations

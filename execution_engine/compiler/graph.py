@@ -4,10 +4,10 @@ found in `ordering`; depths come later.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 
 from execution_engine.compiler.ordering import report_cycles, topological_order
 from execution_engine.compiler.steps import ParsedStep, StepReference
@@ -49,13 +49,13 @@ class DataEdge:
 
 @dataclass(slots=True)
 class GraphNode:
-    """One step in the graph: its data edges, the steps it gates and those that gate it, by
-    position.
+    """One step in the graph: its data edges, the steps it gates (by the reference that names them)
+    and those that gate it, by position.
     """
 
     step: ParsedStep
     data: list[DataEdge] = field(default_factory=list)
-    targets: dict[str, int] = field(default_factory=dict)
+    targets: dict[str, tuple[int, ...]] = field(default_factory=dict)
     gates: list[int] = field(default_factory=list)
     complete: bool = True
 
@@ -88,15 +88,24 @@ def build_graph(definition: Definition, steps: list[ParsedStep], problems: Probl
     for position, step in enumerate(steps):
         positions.setdefault(step.name, position)
     nodes = [GraphNode(step, complete=step.manifest is not None) for step in steps]
+    groups = {
+        name: tuple(positions[step] for step in group.steps)
+        for name, group in definition.groups.items()
+    }
     for node in nodes:
         for reference in node.step.references:
             unusable = definition.unusable_inputs
             if reference.reference.kind == INPUT and reference.reference.name in unusable:
                 node.complete = False  # the declaration is the fault, and reported
                 continue
-            _follow(node, reference, inputs, positions, nodes, problems)
+            if reference.reference.kind == STEP and reference.reference.name in groups:
+                group = definition.groups[reference.reference.name]
+                targets = groups[reference.reference.name]
+                _add_control_edge(node, reference, targets, group.outputs, problems)
+            else:
+                _follow(node, reference, inputs, positions, nodes, problems)
     for position, node in enumerate(nodes):
-        for target in node.targets.values():
+        for target in dict.fromkeys(chain.from_iterable(node.targets.values())):
             nodes[target].gates.append(position)
     outputs = _follow_outputs(definition, inputs, positions, nodes, problems)
     graph = Graph(inputs, nodes, [], outputs, positions)
@@ -156,7 +165,8 @@ def _follow(
         _missing_target(node, item, "step", positions, problems)
         return
     if reference.kind == STEP:
-        _add_control_edge(node, item, source, nodes, problems)
+        own = tuple(nodes[source].step.outputs or ())
+        _add_control_edge(node, item, (source,), own, problems)
         return
     if not _element_fits(item, True):
         _wrong_element(node, item, f"an output of step '{reference.name}'", problems)
@@ -294,8 +304,8 @@ def _fitting_sources(
 def _add_control_edge(
     node: GraphNode,
     item: StepReference,
-    target: int,
-    nodes: list[GraphNode],
+    targets: tuple[int, ...],
+    outputs: Sequence[str],
     problems: ProblemList,
 ) -> None:
     name = node.step.name
@@ -306,7 +316,7 @@ def _add_control_edge(
             "step_reference_not_allowed",
             f"Step '{name}': '{item.field}' needs data, but {item.reference.text} names a step; "
             "add the output, such "
-            f"as {item.reference.text}.{next(iter(nodes[target].step.outputs or ['output']))}.",
+            f"as {item.reference.text}.{outputs[0] if outputs else 'output'}.",
             item.where,
             block_id=name,
             block_type=node.step.declaration.type,
@@ -327,7 +337,7 @@ def _add_control_edge(
             property_name=item.field,
         )
     else:
-        node.targets[item.reference.text] = target
+        node.targets[item.reference.text] = targets
 
 
 def _follow_outputs(

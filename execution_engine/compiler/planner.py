@@ -203,8 +203,8 @@ class _Planner:
         gates = []
         for gate in node.gates:
             source = self.graph.nodes[gate]
-            for text, target in source.targets.items():
-                if target == position:
+            for text, targets in source.targets.items():
+                if position in targets:
                     gates.append(
                         GatePlan(
                             self.verdict_slots[gate][text],

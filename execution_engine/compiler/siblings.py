@@ -47,8 +47,4 @@ def choose_blocks(
 
 
 def _runs_model(spec: BlockSpec) -> bool:
-    return any(
-        ROBOFLOW_MODEL_ID_KIND.name in reference.kinds
-        for field in spec.fields.values()
-        for reference in field.references
-    )
+    return bool(spec.fields_of_kind(ROBOFLOW_MODEL_ID_KIND.name))

@@ -19,6 +19,8 @@ INPUT_TYPES = (
     *PARAMETER_INPUT_TYPES,
 )
 OUTPUT_TYPE = "JsonField"
+INNER_WORKFLOW_TYPE = "roboflow_core/inner_workflow@v1"
+"""The step that stands for the steps of another definition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,17 @@ class OutputDeclaration:
 
 
 @dataclass(frozen=True, slots=True)
+class StepGroup:
+    """What an inner workflow has become: the names of its steps, and what its outputs are called.
+
+    A control step may name the group to let all of its steps run.
+    """
+
+    steps: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Definition:
     """A definition whose outer shape is right.
 
@@ -78,6 +91,7 @@ class Definition:
         outputs: response fields in order.
         raw: the whole JSON object.
         unusable_inputs: names of inputs whose declaration is faulty, so not among `inputs`.
+        groups: the inner workflows whose steps are among `steps`, by the name of their step.
     """
 
     version: str
@@ -86,3 +100,4 @@ class Definition:
     outputs: tuple[OutputDeclaration, ...]
     raw: Mapping[str, Any] = field(repr=False)
     unusable_inputs: frozenset[str] = frozenset()
+    groups: Mapping[str, StepGroup] = field(default_factory=dict)

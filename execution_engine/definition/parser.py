@@ -23,21 +23,27 @@ from execution_engine.definition.nesting import DEEPEST_NESTING, find_too_deep
 from execution_engine.definition.problems import ProblemList
 from execution_engine.definition.references import did_you_mean
 from execution_engine.errors import ExecutionGraphStructureError, WorkflowSyntaxError
+from execution_engine.value_text import short_text
 
 # Work grows with the square of the depth; real batches have two or three levels.
 DEEPEST_BATCH = 32
 
 
-def parse_definition(raw: Any, problems: ProblemList) -> Definition:
+def parse_definition(raw: Any, problems: ProblemList, base: str = "") -> Definition:
     """The typed parts of a definition; what is wrong goes to `problems` and is left out of the
     result.
+
+    Args:
+        raw: the JSON object.
+        problems: where faults go.
+        base: JSON pointer of a definition inside of another one.
     """
     if not isinstance(raw, Mapping):
         problems.add(
             WorkflowSyntaxError,
             "wrong_type",
             f"A workflow definition is a JSON object, got {describe(raw)}.",
-            "",
+            base,
         )
         raw = {}
     elif (where := find_too_deep(raw)) is not None:
@@ -55,10 +61,10 @@ def parse_definition(raw: Any, problems: ProblemList) -> Definition:
             WorkflowSyntaxError,
             "missing_field" if "version" not in raw else "wrong_type",
             f"'version' {found}; it must be text such as \"1.0\".",
-            "/version",
+            f"{base}/version",
         )
     version = raw.get("version")
-    input_items = _items(raw, "inputs", problems)
+    input_items = _items(raw, "inputs", problems, base)
     inputs = tuple(
         declaration
         for where, item in input_items
@@ -70,13 +76,14 @@ def parse_definition(raw: Any, problems: ProblemList) -> Definition:
         inputs=inputs,
         steps=tuple(
             step
-            for where, item in _items(raw, "steps", problems)
+            for where, item in _items(raw, "steps", problems, base)
             if (step := _parse_step(item, where, problems)) is not None
         ),
         outputs=tuple(
             output
-            for where, item in _items(raw, "outputs", problems)
-            if (output := _parse_output(item, where, problems)) is not None
+            for where, item in _items(raw, "outputs", problems, base)
+            if not (base and _is_of_another_type(item))
+            and (output := _parse_output(item, where, problems)) is not None
         ),
         raw=raw,
         unusable_inputs=frozenset(names - {declaration.name for declaration in inputs}),
@@ -91,8 +98,7 @@ def describe(value: Any) -> str:
     )
     if isinstance(value, (dict, list)) or value is None:
         return name
-    text = repr(value)
-    return f"{name} {text if len(text) <= 60 else text[:57] + '...'}"
+    return f"{name} {short_text(value)}"
 
 
 def _type_text(item: Mapping[str, Any]) -> str:
@@ -105,7 +111,7 @@ def _type_text(item: Mapping[str, Any]) -> str:
 
 
 def _items(
-    raw: Mapping[str, Any], key: str, problems: ProblemList
+    raw: Mapping[str, Any], key: str, problems: ProblemList, base: str
 ) -> list[tuple[str, Mapping[str, Any]]]:
     value = raw.get(key)
     if not isinstance(value, list):
@@ -115,12 +121,12 @@ def _items(
                 WorkflowSyntaxError,
                 "missing_field" if key not in raw else "wrong_type",
                 f"'{key}' {found}; it must be a list (which may be empty).",
-                f"/{key}",
+                f"{base}/{key}",
             )
         return []
     result = []
     for position, item in enumerate(value):
-        where = f"/{key}/{position}"
+        where = f"{base}/{key}/{position}"
         if isinstance(item, Mapping):
             result.append((where, item))
         else:
@@ -251,6 +257,11 @@ def _parse_step(
     if name is None:
         return None
     return StepDeclaration(type_name, name, item, where)
+
+
+def _is_of_another_type(output: Mapping[str, Any]) -> bool:
+    """Outputs that are no data for the steps around an inner workflow."""
+    return isinstance(output.get("type"), str) and output["type"] != OUTPUT_TYPE
 
 
 def _parse_output(

@@ -85,6 +85,10 @@ class ProblemList:
         problem = Problem(code, message, where, hint, block_id, block_type, property_name)
         self._entries.append((error, problem))
 
+    def note(self, where: str) -> None:
+        """Makes a place count as mentioned: its problem is noted at another one."""
+        self._places.add(where)
+
     def __len__(self) -> int:
         return len(self._entries)
 
@@ -95,7 +99,7 @@ class ProblemList:
         return [problem for _, problem in ordered]
 
     def mentions(self, where: str) -> bool:
-        """Whether a problem at exactly this place is already noted."""
+        """Whether a problem at exactly this place, or its cause elsewhere, is already noted."""
         return where in self._places
 
     def raise_if_any(self) -> None:

@@ -26,7 +26,8 @@ def create_blocks(
     Raises:
         BlockInitParameterNotProvidedError: a constructor argument has no value; the text names step
             and argument.
-        BlockInterfaceError: a constructor does not take the arguments its block asks for.
+        BlockInterfaceError: a constructor does not take the arguments its block asks for, or
+            raised; errors of the engine pass as they are.
     """
     created: list[WorkflowBlock] = []
     try:
@@ -73,8 +74,14 @@ def _create(
     except TypeError as error:
         raise BlockInterfaceError(
             f"Step '{step.name}': {step.spec.module}.{step.spec.class_name} cannot be made with "
-            "the init parameters "
-            f"{', '.join(arguments) or 'none'}: {error}",
+            f"the init parameters {', '.join(arguments) or 'none'}: {error}",
+            context=_CONTEXT,
+            inner_error=error,
+        ) from error
+    except Exception as error:  # whatever the constructor of a plug-in raises
+        raise BlockInterfaceError(
+            f"Step '{step.name}': {step.spec.module}.{step.spec.class_name} cannot be made: "
+            f"{type(error).__name__}: {error}",
             context=_CONTEXT,
             inner_error=error,
         ) from error

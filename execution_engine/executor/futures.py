@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
+from functools import partial
 from typing import Any
 
 from execution_engine.block_api.batch import Batch
@@ -13,32 +15,51 @@ from execution_engine.executor.state import RunState
 from execution_engine.plan import StepPlan
 
 DEFAULT_TIMEOUT = 60.0
+# How long a run that is to stop may go on waiting, in seconds.
+_POLL = 0.05
+Check = Callable[[], None]
 
 
-def resolve_futures(value: Any, timeout: float = DEFAULT_TIMEOUT) -> Any:
+def resolve_futures(
+    value: Any, timeout: float = DEFAULT_TIMEOUT, check: Check = lambda: None
+) -> Any:
     """The value with every `Future` in it (also inside lists, tuples, dicts, batches) replaced by
     its result.
+
+    Args:
+        value: what may hold futures.
+        timeout: seconds to wait for each of them.
+        check: called now and then while one is waited for; may raise.
 
     Raises:
         TimeoutError: a future is not done within `timeout` seconds.
     """
     if isinstance(value, Future):
-        try:
-            result = value.result(timeout)
-        except TimeoutError as error:
-            if value.done():
-                raise
-            raise TimeoutError(f"A result was not ready within {timeout:g} s.") from error
-        return resolve_futures(result, timeout)
+        return resolve_futures(_result(value, timeout, check), timeout, check)
     if type(value) is list:
-        return [resolve_futures(item, timeout) for item in value]
+        return [resolve_futures(item, timeout, check) for item in value]
     if type(value) is tuple:
-        return tuple(resolve_futures(item, timeout) for item in value)
+        return tuple(resolve_futures(item, timeout, check) for item in value)
     if type(value) is dict:
-        return {key: resolve_futures(item, timeout) for key, item in value.items()}
+        return {key: resolve_futures(item, timeout, check) for key, item in value.items()}
     if isinstance(value, Batch):
-        return Batch([resolve_futures(item, timeout) for item in value], lambda: value.indices)
+        items = [resolve_futures(item, timeout, check) for item in value]
+        return Batch(items, lambda: value.indices)
     return value
+
+
+def _result(future: Future[Any], timeout: float, check: Check) -> Any:
+    end = time.monotonic() + timeout
+    while True:
+        left = end - time.monotonic()
+        try:
+            return future.result(min(max(left, 0.0), _POLL))
+        except TimeoutError as error:
+            if future.done():
+                raise
+            if left <= 0:
+                raise TimeoutError(f"A result was not ready within {timeout:g} s.") from error
+        check()
 
 
 class FutureSlots:
@@ -69,11 +90,20 @@ class FutureSlots:
         Raises:
             StepExecutionError: a future failed or was not done in time; it names the step that made
                 it.
+            RunCancelledError, RunDeadlineExceededError: the run must stop.
         """
         for slot in slots:
+            producer = self._producers[slot]
             try:
-                state.slots[slot] = resolve_futures(state.slots[slot])
+                state.slots[slot] = resolve_futures(
+                    state.slots[slot], check=partial(_check_limits, state, producer.name)
+                )
             except WorkflowError:
                 raise
             except Exception as error:
-                raise_step_failure(self._producers[slot], error, self._error_handler)
+                raise_step_failure(producer, error, self._error_handler)
+
+
+def _check_limits(state: RunState, step: str) -> None:
+    if state.limits is not None:
+        state.limits.check_waiting(step)

@@ -1,5 +1,5 @@
-"""How long and how large a run may get. A block that is running is never interrupted: the run stops
-before the next call.
+"""Ends a run at its deadline, when it is cancelled, or when its images take too much. A block that
+is running is never interrupted: the run stops before the next call.
 """
 
 from __future__ import annotations
@@ -7,7 +7,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,26 +17,6 @@ from execution_engine.errors import (
     RunTooLargeError,
 )
 from execution_engine.images.image_data import WorkflowImageData
-
-
-@dataclass(frozen=True, slots=True)
-class SizeLimits:
-    """How much one run may hold; None for no limit.
-
-    Attributes:
-        max_batch: most elements of one batch input, those of nested lists counted together.
-        max_elements: most elements that one step may make of its batch (slices, crops).
-        max_total_pixels: largest sum of height times width of the images that are decoded.
-        max_image_bytes: most bytes of all images that the steps of a run make and hold.
-    """
-
-    max_batch: int | None = None
-    max_elements: int | None = None
-    max_total_pixels: int | None = None
-    max_image_bytes: int | None = None
-
-
-NO_LIMITS = SizeLimits()
 
 
 class CancellationToken:
@@ -137,14 +116,23 @@ class RunLimits:
             RunDeadlineExceededError: the deadline has passed.
         """
         self._latest = step
+        self._check(f"before step '{step}'")
+
+    def check_waiting(self, step: str) -> None:
+        """Raises when the run must stop while it waits for what a step has promised.
+
+        Raises:
+            RunCancelledError, RunDeadlineExceededError: as `check`.
+        """
+        self._check(f"while it waited for the results of step '{step}'")
+
+    def _check(self, when: str) -> None:
         if self._cancellation is not None and self._cancellation.cancelled:
-            raise RunCancelledError(
-                f"The run was cancelled before step '{step}'.", context="workflow_execution"
-            )
+            raise RunCancelledError(f"The run was cancelled {when}.", context="workflow_execution")
         if self._end is not None and time.monotonic() > self._end:
             raise RunDeadlineExceededError(
                 f"The run did not finish within its deadline of {self._deadline:g} s; it stopped "
-                f"before step '{step}'.",
+                f"{when}.",
                 context="workflow_execution",
             )
 

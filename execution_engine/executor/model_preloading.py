@@ -9,11 +9,12 @@ from typing import Any
 
 from execution_engine.errors import WorkflowEnvironmentConfigurationError
 from execution_engine.executor.state import RunState
+from execution_engine.kinds.catalogue import ROBOFLOW_MODEL_ID_KIND
 from execution_engine.plan import Plan
 from execution_engine.registry.init_parameters import core_parameter
 
 PRELOADABLE = ("roboflow_platform_model",)
-_MODEL_KIND = "roboflow_model_id"
+_MODEL_KIND = ROBOFLOW_MODEL_ID_KIND.name
 
 
 class ModelPreloader:
@@ -52,9 +53,7 @@ class ModelPreloader:
             )
         self._manager = manager
         for step in self._plan.steps:
-            for name, field in step.spec.fields.items():
-                if not any(_MODEL_KIND in reference.kinds for reference in field.references):
-                    continue
+            for name in step.spec.fields_of_kind(_MODEL_KIND):
                 constant = step.constants.get(name)
                 if isinstance(constant, str):
                     manager.warm_up(constant)

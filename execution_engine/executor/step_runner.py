@@ -18,7 +18,6 @@ from execution_engine.executor.failures import (
     raise_step_failure,
 )
 from execution_engine.executor.futures import FutureSlots
-from execution_engine.executor.limits import NO_LIMITS, SizeLimits
 from execution_engine.executor.masks import Masks
 from execution_engine.executor.private_copies import private_copy
 from execution_engine.executor.report import SkippedStep, SkipReason
@@ -26,6 +25,7 @@ from execution_engine.executor.results import ResultWriter, counting_children
 from execution_engine.executor.state import RunState
 from execution_engine.kinds.codec import CodecRegistry
 from execution_engine.plan import BATCH, ONCE, SINGLE, StepPlan
+from execution_engine.size_limits import NO_LIMITS, SizeLimits
 
 
 class StepRunner:

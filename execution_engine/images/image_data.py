@@ -11,6 +11,7 @@ import cv2
 import numpy as np
 
 from execution_engine.errors import WorkflowImageLoadError
+from execution_engine.images.headers import READABLE_FORMATS
 from execution_engine.images.metadata import (
     ImageParentMetadata,
     OriginCoordinatesSystem,
@@ -24,8 +25,7 @@ class WorkflowImageData:
     """An image with its lineage, held as pixels, a tensor or encoded text and converted when asked.
 
     Pixels are handed out read-only: a block that needs to write takes a copy, or declares the field
-    in
-    `get_parameters_written_in_place` and gets a private writable one.
+    in `get_parameters_written_in_place` and gets a private writable one.
 
     Args:
         parent_metadata: the direct parent and this image's place in it.
@@ -335,8 +335,7 @@ def decode_image(content: bytes) -> np.ndarray:
             ) from error
     if pixels is None:
         raise WorkflowImageLoadError(
-            f"{len(content)} bytes do not decode as an image (JPEG, PNG, WebP, BMP, TIFF are "
-            "read).",
+            f"{len(content)} bytes do not decode as an image ({READABLE_FORMATS} are read).",
             context="workflow_execution | image_decoding",
         )
     return pixels

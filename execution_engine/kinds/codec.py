@@ -12,25 +12,22 @@ from typing import Any
 import numpy as np
 
 from execution_engine.errors import ExecutionEngineRuntimeError
-from execution_engine.executor.limits import NO_LIMITS, SizeLimits
 from execution_engine.kinds.kind import Kind
+from execution_engine.size_limits import NO_LIMITS, SizeLimits
 
 
 class KindCodec:
     """How values of one kind, held in one Python type, are read, written and looked into.
 
-    A plug-in subclasses this for each (kind, Python type) and overrides what applies; what is left
-    out raises
-    `NotImplementedError`, which the engine takes as "not offered". `offers` lists the overridden
-    names.
+    A plug-in subclasses this for each (kind, Python type) and overrides what applies. The engine
+    asks `offers` before it calls a method; one that is not overridden raises `NotImplementedError`.
 
     Attributes:
         kind: name of the kind.
         python_type: dotted path of the class of the values
-            (`supervision.detection.core.Detections`), or "" for
-            a codec that looks at the value only when asked to serialise or deserialise. Given as
-            text so that the
-            library of that class need not be imported until such a value exists.
+            (`supervision.detection.core.Detections`), or "" for a codec that looks at the value
+            only when asked to serialise or deserialise. Given as text so that the library of that
+            class need not be imported until such a value exists.
     """
 
     kind: str = "*"
@@ -237,8 +234,7 @@ class CodecRegistry:
             return value
         raise ExecutionEngineRuntimeError(
             f"A result of type {type(value).__name__} does not serialise as any of its declared "
-            "kinds "
-            f"({'; '.join(refusals)}).",
+            f"kinds ({'; '.join(refusals)}).",
             context="workflow_execution | outputs_construction",
         )
 

@@ -14,8 +14,7 @@ class WorkflowMemory:
     it.
 
     An engine makes one and hands it to every block that asks for the init parameter
-    `workflow_memory`; a new engine
-    starts with an empty one. Safe to use from several threads.
+    `workflow_memory`; a new engine starts with an empty one. Safe to use from several threads.
 
     Args:
         max_namespaces: namespaces (videos) kept at a time.

@@ -39,8 +39,7 @@ class Plugin:
         distribution: the installed package the plug-in comes from, for messages.
         blocks: block classes, for plug-ins that load everything at once.
         index: returns specs of blocks by canonical id without importing them; `BlockSpec.module`
-            and `class_name`
-            say where the code is.
+            and `class_name` say where the code is.
         known: returns blocks that exist elsewhere but not in this build.
         kinds: kinds beyond those of the language.
         codecs: returns the codecs; must not import heavy libraries before a value needs them.

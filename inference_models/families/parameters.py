@@ -3,7 +3,6 @@ belongs to the stages."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal
@@ -18,6 +17,7 @@ from inference_models.errors import (
 from inference_models.packages.tasks import Task
 from inference_models.preprocessing.preprocessor import PreProcessingOverrides
 
+_MOST_BITS_WRITTEN = 200
 _PRE_PROCESSING = frozenset(
     {"disable_static_crop", "disable_grayscale", "disable_contrast_enhancement"}
 )
@@ -194,15 +194,26 @@ def masks_resolution_factor(
 def _fraction(name: str, value: Any) -> float:
     if isinstance(value, (bool, str)) or not isinstance(value, (int, float, np.number)):
         raise InvalidParameterError(f"{name} must be a number, got {value!r}")
-    if not (math.isfinite(value) and 0.0 <= value <= 1.0):
-        raise InvalidParameterError(f"{name} must be finite and in [0.0, 1.0], got {value!r}")
+    if not 0.0 <= value <= 1.0:  # not for NaN either
+        raise InvalidParameterError(
+            f"{name} must be finite and in [0.0, 1.0], got {_number_text(value)}"
+        )
     return float(value)
 
 
 def _count(name: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise InvalidParameterError(f"{name} must be a whole number of at least 1, got {value!r}")
+        raise InvalidParameterError(
+            f"{name} must be a whole number of at least 1, got {_number_text(value)}"
+        )
     return int(value)
+
+
+def _number_text(value: Any) -> str:
+    """Python refuses to write numbers of thousands of digits."""
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS_WRITTEN:
+        return f"a whole number of {value.bit_length()} bits"
+    return repr(value)
 
 
 def _names(name: str, value: Any) -> tuple[str, ...]:

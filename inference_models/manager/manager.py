@@ -14,7 +14,7 @@ from typing import Any
 from inference_models.backends.backend import BackendOpener
 from inference_models.backends.openers import built_in_backends
 from inference_models.backends.threads import ThreadBudget
-from inference_models.errors import InvalidParameterError
+from inference_models.errors import InvalidParameterError, ModelLoadingError, ModelNotFoundError
 from inference_models.families.catalogue import BUILT_IN_FAMILIES
 from inference_models.families.descriptor import Family
 from inference_models.families.parameters import (
@@ -288,6 +288,10 @@ class ModelManager:
             except SlotForgotten:
                 # Unloaded since it was looked up: look it up again.
                 self._forget_names(slot)
+            except (ModelLoadingError, ModelNotFoundError):
+                # Its files may be put right: the next call reads the package anew.
+                self._memory.drop(slot, forget=self._forget_names(slot))
+                raise
         try:
             yield resident
         finally:

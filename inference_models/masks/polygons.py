@@ -8,8 +8,8 @@ written down this way, only as a run-length code.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 import cv2
@@ -28,14 +28,27 @@ class LargestPolygons:
 
     Attributes:
         polygons: n outlines, (k, 2) float32; (0, 2) for a mask without set pixels.
-        lost_area: (n,) int64 set pixels of the mask, on its grid, that the polygon does not cover.
-        filled_area: (n,) int64 pixels that the polygon covers and the mask does not have: its
-            holes.
+        masks: the n masks.
+        parts: contour of the part that was taken, on the masks' grid, of masks with several.
     """
 
     polygons: list[Polygon]
-    lost_area: npt.NDArray[np.int64]
-    filled_area: npt.NDArray[np.int64]
+    masks: InstanceMasks = field(repr=False)
+    parts: Mapping[int, npt.NDArray[np.int32]] = field(repr=False)
+
+    def lost_area(self) -> npt.NDArray[np.int64]:
+        """(n,) set pixels of each mask, on its grid, that the polygon does not cover."""
+        return self._differences()[0]
+
+    def filled_area(self) -> npt.NDArray[np.int64]:
+        """(n,) pixels that each polygon covers and its mask does not have: its holes."""
+        return self._differences()[1]
+
+    def _differences(self) -> npt.NDArray[np.int64]:
+        areas = np.zeros((2, len(self.polygons)), np.int64)
+        for index, part in self.parts.items():
+            areas[:, index] = _difference(self.masks, index, part)
+        return areas
 
 
 def mask_polygons(masks: InstanceMasks, *, image_px: bool = True) -> list[list[Polygon]]:
@@ -68,8 +81,7 @@ def largest_polygons(
     """
     scale = _scale(masks) if image_px else None
     polygons: list[Polygon] = []
-    lost = np.zeros(len(masks), np.int64)
-    filled = np.zeros(len(masks), np.int64)
+    parts: dict[int, npt.NDArray[np.int32]] = {}
     for index in range(len(masks)):
         contours, _ = _contours(masks, index)
         if not contours:
@@ -77,14 +89,13 @@ def largest_polygons(
             continue
         largest = contours[0]
         if len(contours) > 1:
-            largest = max(contours, key=cv2.contourArea)
-            lost[index], filled[index] = _difference(masks, index, largest)
+            largest = parts[index] = max(contours, key=cv2.contourArea)
         polygon = _placed(largest, scale)
         if len(polygon) < min_points:
             padding = np.repeat(polygon[-1:], min_points - len(polygon), axis=0)
             polygon = np.concatenate([polygon, padding])
         polygons.append(polygon)
-    return LargestPolygons(polygons, lost, filled)
+    return LargestPolygons(polygons, masks, parts)
 
 
 def masks_from_polygons(

@@ -44,12 +44,13 @@ ONNX_SUFFIX = ".onnx"
 TORCHSCRIPT_SUFFIX = ".torchscript"
 WEIGHTS_SUFFIXES = (ONNX_SUFFIX, TORCHSCRIPT_SUFFIX)
 
+_TENSORRT = "trt"
 # File name of the weights by backend, when the configuration names none.
 _DEFAULT_WEIGHTS = {
     "onnx": "weights.onnx",
     "torch-script": "weights.torchscript",
     "torch": "weights.safetensors",
-    "trt": "engine.plan",
+    _TENSORRT: "engine.plan",
 }
 _CODE_PACKAGE_KEYS = ("model_module", "model_class")
 
@@ -176,7 +177,11 @@ def _load_directory(path: Path) -> ModelPackage:
 def _with_batches_of_engine(config: ModelConfig, path: Path) -> ModelConfig:
     """The configuration with the batches that the engine's own file names."""
     trt_path = path / TRT_CONFIG_FILE
-    if not trt_path.is_file() or config.inference_config is None:
+    if (
+        config.backend_type != _TENSORRT
+        or not trt_path.is_file()
+        or config.inference_config is None
+    ):
         return config
     batches = _validated(TrtConfig, _json_object(_read_text(trt_path), str(trt_path)), trt_path)
     forward = ForwardPass(

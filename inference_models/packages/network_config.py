@@ -59,7 +59,8 @@ class Contrast(_Section):
 
 
 class ImagePreProcessing(_Section):
-    """Steps on the image at its own size. Orientation is applied where the image is decoded."""
+    """Steps on the image at its own size. Images come upright: their orientation is applied where
+    they are decoded, whatever `auto_orient` says."""
 
     auto_orient: Switch | None = Field(default=None, alias="auto-orient")
     static_crop: StaticCrop | None = Field(default=None, alias="static-crop")
@@ -140,7 +141,8 @@ class ForwardPass(_Section):
 
 
 class NmsParameters(_Section):
-    """Values of the non-maximum suppression that is part of the graph."""
+    """Values of the non-maximum suppression that is part of the graph, which applies them itself:
+    they are kept for readers of the package and change nothing here."""
 
     max_detections: PositiveInt | None = None
     confidence_threshold: float | None = None

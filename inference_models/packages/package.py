@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,8 +15,6 @@ from inference_models.packages.model_config import (
 from inference_models.packages.network_config import InferenceConfig
 from inference_models.packages.requirements import PackageRequirements
 from inference_models.packages.tasks import Task
-
-_CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +34,7 @@ class ModelPackage:
         recommended: thresholds the maker recommends.
         requirements: the machine it needs, and how it was made.
         model_id: the id the package gives itself.
-        extra_files: the other files that define the model, for the digest.
+        extra_files: the other files that define the model.
     """
 
     location: Path
@@ -72,26 +68,3 @@ class ModelPackage:
             return sum(path.stat().st_size for path in (self.weights, *self.extra_files))
         except OSError as error:
             raise ModelNotFoundError(f"{self.location} is incomplete: {error}") from error
-
-    def digest(self) -> str:
-        """SHA-256 over the description and the weights, the same wherever the package lies."""
-        total = hashlib.sha256()
-        description = {
-            "architecture": self.architecture,
-            "task": self.task,
-            "backend": self.backend,
-            "class_names": self.class_names,
-            "inference": self.inference.model_dump(mode="json"),
-            "outputs": None if self.outputs is None else self.outputs.model_dump(mode="json"),
-            "keypoints": [one.model_dump(mode="json") for one in self.keypoints],
-            "recommended": self.recommended.model_dump(mode="json"),
-        }
-        total.update(json.dumps(description, sort_keys=True).encode())
-        for path in (self.weights, *self.extra_files):
-            content = hashlib.sha256()
-            with path.open("rb") as file:
-                while chunk := file.read(_CHUNK):
-                    content.update(chunk)
-            total.update(f"{path.name if path != self.weights else 'weights'}:".encode())
-            total.update(content.digest())
-        return total.hexdigest()

@@ -72,7 +72,7 @@ class TrtPackageDetails(_Part):
 
     Attributes:
         min_dynamic_batch_size: smallest batch, with the two after it or not at all.
-        opt_dynamic_batch_size: batch it is tuned for.
+        opt_dynamic_batch_size: batch it is tuned for; decides nothing.
         max_dynamic_batch_size: largest batch.
         same_cc_compatible: it runs on every GPU of the compute capability, not on the same model
             of GPU only.
@@ -142,8 +142,9 @@ class PackageRequirements(_Part):
     Attributes:
         quantization: number format of the weights.
         trusted_source: whether who gave the package is vouched for.
-        dynamic_batch_size_supported: whether any number of images runs at once.
-        model_features: what the package can beside its task.
+        dynamic_batch_size_supported: whether any number of images runs at once; decides nothing,
+            since the graph itself tells.
+        model_features: what the package can beside its task; decides nothing.
         environment_requirements: the machine a compiled package was made on.
         trt_package_details, onnx_package_details, torch_script_package_details: of each backend.
     """

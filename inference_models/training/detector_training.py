@@ -31,6 +31,8 @@ from inference_models.training.scene_data import MASK_STRIDE
 from inference_models.training.targets import TargetBatch
 
 CHECKPOINT_KEY = "weftlens_training"
+# Those whose outputs all have a part of the loss.
+_TASKS = ("detect", "segment")
 
 
 class TrainingDivergedError(ModelRuntimeError):
@@ -83,6 +85,9 @@ class DetectorTraining(LightningModule):
         class_names: name of each class by id; kept in checkpoints.
         recipe: how to train.
         time_limit_s: seconds of training, all sessions together; no limit when None.
+
+    Raises:
+        ValueError: the network has another task, or another number of classes than names.
     """
 
     def __init__(
@@ -93,6 +98,10 @@ class DetectorTraining(LightningModule):
         time_limit_s: float | None = None,
     ) -> None:
         super().__init__()
+        if config.task not in _TASKS:
+            raise ValueError(
+                f'only networks for {" or ".join(_TASKS)} can be trained, got "{config.task}"'
+            )
         if len(class_names) != config.class_count:
             raise ValueError(f"{config.class_count} classes need names, got {list(class_names)}")
         self.config = config

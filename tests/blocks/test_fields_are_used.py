@@ -28,6 +28,10 @@ from execution_engine.block_api import (
 
 LIBRARY = "blocks."
 _NOT_ARGUMENTS = ("type", "name")
+# The compiler puts other steps in the place of this one; tests of it are beside the compiler.
+_READ_BY_THE_COMPILER = {
+    "InnerWorkflowManifest": ("execution_mode", "workflow_definition", "parameter_bindings")
+}
 
 
 @dataclass(frozen=True)
@@ -41,13 +45,13 @@ class Site:
 def unused_fields(block: type[WorkflowBlock]) -> list[str]:
     """Fields of a block that nothing reads and that are not inert."""
     manifest = block.get_manifest()
-    inert = manifest.get_inert_fields()
+    known = (
+        *_NOT_ARGUMENTS,
+        *manifest.get_inert_fields(),
+        *_READ_BY_THE_COMPILER.get(manifest.__name__, ()),
+    )
     site = Site(inspect.unwrap(block.run), block)
-    return [
-        name
-        for name in manifest.model_fields
-        if name not in (*_NOT_ARGUMENTS, *inert) and not reads(site, name)
-    ]
+    return [name for name in manifest.model_fields if name not in known and not reads(site, name)]
 
 
 def read_inert_fields(block: type[WorkflowBlock]) -> list[str]:

@@ -127,7 +127,10 @@ class TestInputsUntouched:
         self, block: type[WorkflowBlock], literals: dict[str, Any], channels: int
     ) -> None:
         """Results are handed out read-only, so that a later step cannot change the input either."""
-        for image in images_in(run(block, literals, as_image(scene(channels)))):
+        found = images_in(run(block, literals, as_image(scene(channels))))
+        outputs = block.get_manifest().describe_outputs()
+        assert bool(found) is any("image" in output.kind_names for output in outputs)
+        for image in found:
             assert not image.numpy_image.flags.writeable
 
     def test_same_call_twice(

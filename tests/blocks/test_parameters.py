@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from blocks.parameters import choice, number, odd_number, picture_size, whole_number
+from execution_engine.errors import InvalidFieldValueError
 
 
 class TestWholeNumber:
@@ -71,6 +72,22 @@ class TestNumber:
         """A number outside the limits, no number and NaN are refused."""
         with pytest.raises(ValueError, match="Field `share` must be a number from 0 to 1, got"):
             number("share", value, 0, 1)
+
+    @pytest.mark.parametrize(
+        ("value", "got"),
+        [
+            (10**400, "a whole number of about 401 digits"),
+            (-(10**5000), "a negative whole number of about 5001 digits"),
+        ],
+        ids=["400", "5000"],
+    )
+    def test_no_float_holds_it(self, value: int, got: str) -> None:
+        """A number beyond all floats is refused, and its digits are counted, not listed."""
+        with pytest.raises(InvalidFieldValueError) as caught:
+            number("share", value)
+        assert str(caught.value) == (
+            f"Field `share` must be a number of at most 1.8e+308 in size, got {got}."
+        )
 
 
 class TestOddNumber:

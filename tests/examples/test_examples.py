@@ -17,6 +17,7 @@ from workflows import Session, run_locally
 EXAMPLES = Path(__file__).parents[2] / "examples"
 COIN_REGIONS = Path(__file__).parents[1] / "inference_models" / "golden_coins" / "coins_labels.png"
 RUNS = {
+    "checked_count": ["coins"],
     "clean_page": ["page"],
     "coffee_colors": ["coffee"],
     "coins_masks": ["coins"],
@@ -96,6 +97,21 @@ class TestCountCoins:
         [result] = run_locally(load("count_coins"), {"image": np.zeros((120, 160, 3), np.uint8)})
         assert result["count"] == 0
         assert result["areas"] == []
+
+
+class TestCheckedCount:
+    def test_both_inner_workflows_count_the_coins(self) -> None:
+        """The model and the outlines find 24 coins each, and the verdict says that they agree."""
+        [result] = run_locally(load("checked_count"), {"image": photographs(["coins"])})
+        assert (result["by_model"], result["by_outlines"]) == (24, 24)
+        assert result["verdict"] == "both ways agree"
+
+    def test_they_need_not_agree(self) -> None:
+        """A parameter reaches the inner workflow: a model that believes nothing finds nothing."""
+        inputs = {"image": photographs(["coins"]), "confidence": 0.999}
+        [result] = run_locally(load("checked_count"), inputs)
+        assert (result["by_model"], result["by_outlines"]) == (0, 24)
+        assert result["verdict"] == "count by hand"
 
 
 class TestFindParts:

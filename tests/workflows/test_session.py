@@ -326,12 +326,12 @@ class TestSession:
         from inference_models.errors import EnvironmentConfigurationError
 
         def refuse(**given: Any) -> Any:
-            raise EnvironmentConfigurationError("no such device: npu")
+            raise EnvironmentConfigurationError("no such device: cuda:7")
 
         monkeypatch.setattr("inference_models.manager.manager.ModelManager", refuse)
         with (
-            Session(WeftlensSettings(device="npu")) as session,
-            pytest.raises(WorkflowEnvironmentConfigurationError, match="no such device: npu"),
+            Session(WeftlensSettings(device="cuda:7")) as session,
+            pytest.raises(WorkflowEnvironmentConfigurationError, match="no such device: cuda:7"),
         ):
             _ = session.model_manager
 

@@ -30,6 +30,12 @@ class TestWeftlensSettings:
         assert settings.plan_cache_size == 9
         assert settings.allowed_write_directory == Path("/tmp/x")
 
+    @pytest.mark.parametrize("device", ["gpu", "cuda:", "cuda:x", "CPU", ""])
+    def test_devices(self, device: str) -> None:
+        """A device that is none is refused when the settings are made, not at the first model."""
+        with pytest.raises(ValidationError, match="device"):
+            WeftlensSettings(device=device)
+
     def test_frozen_and_closed(self) -> None:
         """A setting cannot be changed afterwards, and a misspelt one is refused."""
         settings = WeftlensSettings()

@@ -106,8 +106,11 @@ def build_app() -> typer.Typer:
             int, typer.Option("--workers", min=1, help="Images worked on at the same time.")
         ] = 1,
         image_format: Annotated[
-            ImageFormat, typer.Option("--image-format", help="Format of written pictures.")
-        ] = ImageFormat.PNG,
+            ImageFormat | None,
+            typer.Option(
+                "--image-format", help="Format of the pictures in --out; png if not given."
+            ),
+        ] = None,
         locked: LockedOption = False,
         lock_file: LockFileOption = None,
         server: Annotated[
@@ -138,7 +141,7 @@ def build_app() -> typer.Typer:
                 out,
                 as_json,
                 workers,
-                image_format.value,
+                None if image_format is None else image_format.value,
                 chosen_lock(workflow, locked, lock_file),
                 server,
                 api_key_env,
@@ -149,7 +152,10 @@ def build_app() -> typer.Typer:
     def check(
         workflow: WorkflowArgument,
         strict: Annotated[
-            bool, typer.Option("--strict", help="Report fields that blocks do not know, too.")
+            bool,
+            typer.Option(
+                "--strict", help="Count warnings, such as unknown fields, as problems: exit code 1."
+            ),
         ] = False,
         as_json: JsonOption = False,
     ) -> None:

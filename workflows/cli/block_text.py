@@ -64,7 +64,11 @@ def block_text(
 
 
 def example_step(spec: BlockSpec, schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A step with the required fields, filled with what their manifest gives as an example."""
+    """The example of a step that the manifest gives, else one with the required fields, filled with
+    what it gives for each of them.
+    """
+    if schema.get("examples"):
+        return dict(schema["examples"][0])
     step: dict[str, Any] = {"type": spec.type_id, "name": spec.family}
     for field in spec.fields.values():
         if field.required:

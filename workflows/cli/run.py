@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 _SHOWN_IMAGES = 10
 _LONGEST_VALUE = 100
+_USUAL_FORMAT = "png"
 _PARAMETERS_REFUSED = "workflow_execution | runtime_input_validation"
 
 
@@ -151,7 +152,7 @@ def run_command(
     out: Path | None,
     as_json: bool,
     workers: int,
-    suffix: str,
+    image_format: str | None,
     lock_file: Path | None = None,
     server_url: str | None = None,
     key_variable: str | None = None,
@@ -159,6 +160,8 @@ def run_command(
     """Runs the workflow and gives the exit code: 0, 1 when an image failed, 2 for wrong usage."""
     with Session() as session, ExitStack() as opened:
         try:
+            if image_format is not None and out is None:
+                raise UsageError("--image-format goes with --out FOLDER")
             server = open_server(server_url, key_variable, session)
             if server is not None:
                 opened.enter_context(server)
@@ -191,8 +194,8 @@ def run_command(
         # Results in the folder of the inputs must not replace them.
         keep = frozenset(item.resolve() for item in (path, *images) if item is not None)
         job = _Job(
-            workflow, path.name, form, session, image_input, parameters, out, as_json, suffix, keep,
-            lock, server,
+            workflow, path.name, form, session, image_input, parameters, out, as_json,
+            image_format or _USUAL_FORMAT, keep, lock, server,
         )  # fmt: skip
         beside = out is not None and (out / f"{path.stem}.json").resolve() == path.resolve()
         stems = file_stems(

@@ -18,6 +18,7 @@ from workflows.cli.lock import counted
 from workflows.cli.run_inputs import UsageError
 from workflows.cli.terminal import error_text, problems_text, write, write_error, write_json
 from workflows.files import write_whole
+from workflows.inspection import inspect_definition
 from workflows.loading import load_definition
 from workflows.locking.errors import LockDriftError
 from workflows.locking.lock_file import is_lock_path, lock_path
@@ -41,7 +42,7 @@ def upgrade_command(
             if is_lock_path(path):
                 raise UsageError(f"'{path}' is a lock; name the workflow")
             definition = load_definition(path).definition  # whose words on bad JSON are better
-            values = parse_settings(settings, _step_names(definition))
+            values = parse_settings(settings, _step_names(definition, session.registry))
             text = path.read_bytes().decode("utf-8")
             upgrade = plan_upgrade(session.registry, text, names, target, values)
         except UsageError as error:
@@ -167,11 +168,18 @@ def parse_settings(texts: Sequence[str], steps: Sequence[str]) -> dict[tuple[str
 def upgrade_text(name: str, upgrade: Upgrade) -> str:
     """What an upgrade changes, as text."""
     count = len(upgrade.steps)
+    skipped = [
+        f"{step}: its inner workflow is not looked into; it cannot be read or is stored elsewhere"
+        for step in upgrade.not_entered
+    ]
     if not count:
-        return f"{name}: no step has a newer version ({counted(upgrade.step_count, 'step')})"
+        first = f"{name}: no step has a newer version ({counted(upgrade.step_count, 'step')})"
+        return "\n".join([first, *skipped])
     lines = [f"{name}: {count} of {counted(upgrade.step_count, 'step')} can go to a newer version"]
     for step in upgrade.steps:
         lines += ["", *_step_lines(step)]
+    if skipped:
+        lines += ["", *skipped]
     diff = upgrade.diff()
     if diff:
         lines += ["", "The file", *(f"  {line}" for line in diff)]
@@ -227,12 +235,7 @@ def _wrapped(text: str, width: int) -> list[str]:
     return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
 
 
-def _step_names(definition: object) -> list[str]:
+def _step_names(definition: object, registry: BlockRegistry) -> list[str]:
     """Names of the steps, longest first: one may be the beginning of another."""
-    steps = definition.get("steps") if isinstance(definition, dict) else None
-    names = [
-        step["name"]
-        for step in (steps if isinstance(steps, list) else ())
-        if isinstance(step, dict) and isinstance(step.get("name"), str)
-    ]
+    names = [step.name for step in inspect_definition(definition, registry).steps]
     return sorted(names, key=len, reverse=True)

@@ -10,12 +10,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from execution_engine.errors import WorkflowError
 from execution_engine.plan import Plan
 from workflows.cli.exit_codes import INTERRUPTED, OK, PROBLEM, USAGE
 from workflows.cli.result_files import ResultFiles, ResultForm
+from workflows.cli.result_lines import ResultLines
 from workflows.cli.run_inputs import UsageError, parse_parameters
 from workflows.cli.terminal import (
     error_console,
@@ -100,7 +101,7 @@ def video_command(command: VideoCommand) -> int:
                     stack.callback(videos.close)
                 lines = None
                 if command.results is not None:
-                    lines = stack.enter_context(command.results.open("w", encoding="utf-8"))
+                    lines = stack.enter_context(closing(ResultLines(command.results)))
                 bar = stack.enter_context(VideoProgress(report, error_console()))
                 run = VideoRun(engine, sources, options, report)
                 frames = run_frames(run, videos, bar, command.frames)
@@ -164,7 +165,7 @@ def _protect(command: VideoCommand, sources: Sequence[VideoSource]) -> None:
             raise UsageError(f"'{target}' cannot hold both the results and a video")
 
 
-def _write_lines(lines: TextIO, plan: Plan, result: FrameResult) -> None:
+def _write_lines(lines: ResultLines, plan: Plan, result: FrameResult) -> None:
     """One line of JSON a frame; pictures are described, not written."""
     rows = ResultFiles(ResultForm.of_plan(plan), None, "", "png").rows(result.rows)
     if result.secrets is not None:

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from execution_engine.definition.references import INPUT, is_reference, parse_reference, unescape
+from execution_engine.kinds.catalogue import ROBOFLOW_MODEL_ID_KIND
 from execution_engine.plan import Plan
 
-MODEL_KIND = "roboflow_model_id"
+MODEL_KIND = ROBOFLOW_MODEL_ID_KIND.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +38,7 @@ def models_of(plan: Plan) -> ModelUses:
     inputs: dict[str, list[str]] = {}
     unknown: dict[str, str] = {}
     for step in plan.steps:
-        for name, field in step.spec.fields.items():
-            if not any(MODEL_KIND in reference.kinds for reference in field.references):
-                continue
+        for name in step.spec.fields_of_kind(MODEL_KIND):
             for place, value in _texts(name, getattr(step.manifest, name, None)):
                 reference = parse_reference(value) if is_reference(value) else None
                 if reference is None:

@@ -27,6 +27,7 @@ from workflows.remote.errors import (
     ServerSideError,
     ServerTimeoutError,
 )
+from workflows.remote.json_answers import shown
 
 _OK = 200
 _REFUSALS = {
@@ -80,9 +81,25 @@ def require_outputs(rows: Sequence[Mapping[str, Any]], names: Iterable[str], ser
         if missing:
             raise ServerAnswerError(
                 f"Row {index} of what the server {server} answered lacks {', '.join(missing)}; it "
-                f"has {', '.join(row) or 'no output'}.",
+                f"has {', '.join(row) or 'no output':.500}.",
                 server,
             )
+
+
+def trace_of(answer: Answer, server: str) -> list[Mapping[str, Any]]:
+    """The events of the trace that an answer brings; none when it brings no trace.
+
+    Raises:
+        ServerAnswerError: it brings something else.
+    """
+    events = answer.content.get("profiler_trace") or []
+    if not isinstance(events, list) or not all(isinstance(event, dict) for event in events):
+        raise ServerAnswerError(
+            f"The server {server} answered with a `profiler_trace` that is no list of objects: "
+            f"{shown(events)}.",
+            server,
+        )
+    return events
 
 
 def checked_content(answer: Answer, server: str) -> Mapping[str, Any]:
@@ -93,7 +110,7 @@ def checked_content(answer: Answer, server: str) -> Mapping[str, Any]:
     if not answer.is_json or not isinstance(content, Mapping):
         raise ServerAnswerError(
             f"The server {server} answered with something that is no JSON object: "
-            f"{content!r:.120}. Is this the address of a workflow server?",
+            f"{shown(content)}. Is this the address of a workflow server?",
             server,
         )
     return content
@@ -111,9 +128,12 @@ def error_of(answer: Answer, server: str) -> WorkflowError:
         return error
     what = _REFUSALS.get(answer.status, f"answered with status {answer.status}")
     said = message if message is not None else (answer.content if not answer.is_json else None)
-    detail = "" if said in (None, "") else f": {str(said).rstrip('.'):.500}"
+    detail = ""
+    if said not in (None, ""):
+        text = said if isinstance(said, str) else shown(said)
+        detail = f": {text[:500].rstrip('.')}"
     if isinstance(name, str) and name:
-        detail = f"{detail} ({name})"
+        detail = f"{detail} ({name[:100]})"
     text = f"The server {server} {what}{detail}."
     if answer.status in _TOO_SLOW:
         return ServerTimeoutError(text, server)

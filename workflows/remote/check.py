@@ -15,7 +15,8 @@ from typing import Any
 from execution_engine.definition.references import INPUT, parse_reference
 from execution_engine.errors import Problem
 from execution_engine.registry.registry import BlockRegistry
-from workflows.remote.errors import MissingItem, MissingOnServerError
+from workflows.remote.errors import MissingItem, MissingOnServerError, ServerAnswerError
+from workflows.remote.json_answers import shown
 
 MODEL_FIELD = "model_id"
 _MODEL_MANAGER = "model_manager"
@@ -83,20 +84,30 @@ def model_parameters(definition: Any) -> set[str]:
 
 
 def missing_on_server(content: Mapping[str, Any], server: str) -> MissingOnServerError | None:
-    """The error behind an answer to the question; None when nothing is missing."""
-    listed = content.get("missing")
-    items = [item for item in listed or () if isinstance(item, Mapping)]
+    """The error behind an answer to the question; None when nothing is missing.
+
+    Raises:
+        ServerAnswerError: it is no answer to the question.
+    """
+    items = content.get("missing") or []
+    if not isinstance(items, list) or not all(isinstance(item, Mapping) for item in items):
+        raise ServerAnswerError(
+            f"The server {server} does not say what it lacks: `missing` must be a list of objects, "
+            f"got {shown(items)}. `check=False` leaves the question out.",
+            server,
+        )
     if not items:
         return None
     missing, problems = [], []
     for item in items:
-        kind = item.get("kind") if item.get("kind") in _CODES else "block"
+        kind = str(item.get("kind"))
+        available = item.get("available")
         found = MissingItem(
             step=str(item.get("step")),
             block_type=str(item.get("block_type")),
-            kind=kind,  # type: ignore[arg-type]  # one of the three
+            kind=kind if kind in _CODES else "block",  # type: ignore[arg-type]  # one of three
             wanted=str(item.get("wanted")),
-            available=tuple(str(one) for one in item.get("available") or ()),
+            available=tuple(map(str, available)) if isinstance(available, list) else (),
         )
         missing.append(found)
         problems.append(_problem(found, str(item.get("where") or ""), server))

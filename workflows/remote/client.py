@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property, partial
 from os import path
 from typing import TYPE_CHECKING, Any
@@ -20,19 +21,17 @@ from execution_engine.errors import (
 )
 from execution_engine.kinds.json_form import json_form
 from execution_engine.profiling import ChromeTraceProfiler
-from workflows.remote.answers import outputs_of, require_outputs
-from workflows.remote.connection import Connection, checked_timeout, seconds_left
+from workflows.deadlines import Deadline
+from workflows.remote.answers import outputs_of, require_outputs, trace_of
+from workflows.remote.connection import Connection, checked_timeout
 from workflows.remote.errors import ServerAnswerError
 from workflows.remote.images import ImageFormat, ImageWriter
 from workflows.remote.knowledge import CHECK, ServerKnowledge
 from workflows.remote.request import InputWriter
 from workflows.remote.results import ResultReader
 from workflows.remote.retry import RetryPolicy
-from workflows.remote.signature import (
-    Signature,
-    signature_of_definition,
-    signature_of_plan,
-)
+from workflows.remote.rows import require_rows
+from workflows.remote.signature import Signature, signature_of_definition, signature_of_plan
 from workflows.session import Session, definition_of
 
 if TYPE_CHECKING:
@@ -59,7 +58,9 @@ class RemoteServer:
         url: address of the server.
         api_key: key the server asks for; goes out as a bearer token and as `api_key` in the body,
             since servers of this interface read either. Never part of a message.
-        timeout: seconds a run may take, sending, waiting and all repetitions included.
+        timeout: seconds a run may take: questions before it, connecting, sending, waiting,
+            receiving the last byte, all repetitions and the pauses between them. The same goes for
+            `describe`, `check` and each call of `models`.
         retries: most repetitions of a request; see `workflows.remote.retry` for when.
         image_format: how pixels are sent that are not given as a file or as bytes: `png` (the
             results are those of a local run) or `jpeg` (about a quarter of the size).
@@ -83,6 +84,7 @@ class RemoteServer:
         image_format: ImageFormat = "png",
         jpeg_quality: int = 95,
         check: bool = True,
+        max_answer_bytes: int | None = None,
         session: Session | None = None,
     ) -> None:
         if session is None:
@@ -96,7 +98,12 @@ class RemoteServer:
         codecs = session.registry.codecs
         self._images = ImageWriter(session.image_codec, image_format, jpeg_quality)
         self._inputs = InputWriter(self._images, codecs)
-        self._connection = Connection(url, api_key=api_key, policy=RetryPolicy(retries))
+        if max_answer_bytes is None:
+            max_answer_bytes = session.settings.remote_max_answer_bytes
+        policy = RetryPolicy(retries)
+        self._connection = Connection(
+            url, api_key=api_key, policy=policy, max_answer_bytes=max_answer_bytes
+        )
         self.url = self._connection.server
         self._results = ResultReader(codecs, session.settings.max_image_pixels, self.url)
         self._knowledge = ServerKnowledge(self._connection, self._key)
@@ -115,7 +122,7 @@ class RemoteServer:
     ) -> list[dict[str, Any]]:
         """Runs a workflow on the server; see `run_remotely`."""
         held = None if lock is None else self._session.locks.load(lock)
-        deadline = time.monotonic() + checked_timeout(self._timeout if timeout is None else timeout)
+        deadline = Deadline(checked_timeout(self._timeout if timeout is None else timeout))
         named = workflow_id(workflow)
         body: dict[str, Any]
         if named is not None:
@@ -146,7 +153,7 @@ class RemoteServer:
         answer = self._connection.post(
             route,
             body,
-            timeout=seconds_left(deadline),
+            timeout=deadline,
             repeatable=signature.repeatable or disable_sinks,
         )
         rows = outputs_of(answer, self.url)
@@ -156,10 +163,11 @@ class RemoteServer:
                 "lock; it may be one that knows none.",
                 self.url,
             )
+        require_rows(rows, signature, written, self.url)
         if named is None:
             require_outputs(rows, signature.outputs, self.url)
         if profiler is not None:
-            profiler.add_trace(answer.content.get("profiler_trace") or [], started)
+            profiler.add_trace(trace_of(answer, self.url), started)
         if serialize:
             return rows
         if named is not None and any(row.keys() - signature.outputs.keys() for row in rows):
@@ -183,7 +191,7 @@ class RemoteServer:
         return self._knowledge.signature(
             f"{_stored_route(named)}/describe_interface",
             {"use_cache": True},
-            time.monotonic() + self._timeout,
+            Deadline(self._timeout),
         )
 
     def check(
@@ -200,7 +208,7 @@ class RemoteServer:
             RemoteServerError: it cannot be asked, or it does not know the question.
         """
         definition = _plain(read_definition(workflow))
-        deadline = time.monotonic() + self._timeout
+        deadline = Deadline(self._timeout)
         if not self._knowledge.require(definition, inputs, deadline, again=True):
             raise ServerAnswerError(
                 f"The server {self.url} does not tell what it has (it has no {CHECK}).", self.url
@@ -235,7 +243,7 @@ class RemoteServer:
         return f"RemoteServer({self.url!r})"
 
     def _signature_of(
-        self, definition: Any, body: Mapping[str, Any], serialize: bool, deadline: float
+        self, definition: Any, body: Mapping[str, Any], serialize: bool, deadline: Deadline
     ) -> Signature:
         """From the plan where the workflow compiles here, else from the server."""
         try:
@@ -246,7 +254,7 @@ class RemoteServer:
         if serialize or not isinstance(definition, Mapping):
             return declared
         described = self._knowledge.signature(DESCRIBE, body, deadline)
-        return Signature(inputs=declared.inputs, outputs=described.outputs)
+        return replace(declared, outputs=described.outputs)
 
 
 def run_remotely(
@@ -261,6 +269,7 @@ def run_remotely(
     image_format: ImageFormat = "png",
     jpeg_quality: int = 95,
     check: bool = True,
+    max_answer_bytes: int | None = None,
     disable_sinks: bool = False,
     workflow_version_id: str | None = None,
     profiler: ChromeTraceProfiler | None = None,
@@ -270,8 +279,7 @@ def run_remotely(
     """Runs a workflow on a server and gives what `run_locally` gives.
 
     A request is repeated when it cannot have run (connection refused, 429); when it may have run
-    (502, 503, 504, a broken connection) only if the workflow has no steps that act on the world
-    outside, such as sinks, or they are switched off.
+    (502, 503, 504, broken connection) only if no step acts on the world outside, as sinks do.
 
     Example:
         results = run_remotely("workflow.json", {"image": "street.jpg"}, server="http://gpu:9001")
@@ -283,15 +291,19 @@ def run_remotely(
             http(s) addresses are sent for the server to fetch.
         server: address, or a `RemoteServer`, which keeps its connections over many calls and
             brings its own values for `api_key`, `retries`, `image_format`, `jpeg_quality`,
-            `check` and `session`.
+            `check`, `max_answer_bytes` and `session`.
         api_key: key the server asks for.
         serialize: give the JSON data of the answer instead of Python objects.
-        timeout: seconds for everything, repetitions included; 120, or what the `RemoteServer`
-            has, when None.
+        timeout: seconds for everything: questions before the run, connecting, sending, waiting,
+            receiving the last byte, all repetitions and the pauses between them; no step outlasts
+            it. 120, or what the `RemoteServer` has, when None. A repetition that it leaves no time
+            for is not begun: the failure before it is what is told.
         retries: most repetitions of a request.
         image_format: how pixels are sent: `png` (without loss) or `jpeg`.
         jpeg_quality: 1 to 100.
         check: ask the server first whether it has all blocks and models.
+        max_answer_bytes: largest answer that is read, in bytes of its decoded body; the setting
+            `remote_max_answer_bytes` (512 MiB) of the session when None.
         disable_sinks: run without the effects of steps that write and send.
         workflow_version_id: version of the server's copy.
         profiler: gets the trace of the server, beginning at the moment of the request.
@@ -306,7 +318,8 @@ def run_remotely(
         WorkflowCompilerError: the definition has problems, all of them in `.errors`;
             `MissingOnServerError` when the server lacks what it needs.
         RuntimeInputError, StepExecutionError and others: as `run_locally`, from the server.
-        RemoteServerError: the server cannot be reached, refuses, or answers strangely.
+        RemoteServerError: the server cannot be reached, refuses, is too slow, or answers
+            strangely: with too many bytes, with more or fewer rows than the inputs allow.
         LockDriftError: something differs from the lock; `.drifts` holds every difference.
         WorkflowLockError: the lock cannot be read.
     """
@@ -319,11 +332,11 @@ def run_remotely(
         "lock": lock,
     }
     if isinstance(server, RemoteServer):
-        own = (api_key, retries, image_format, jpeg_quality, check, session)
-        if own != (None, 3, "png", 95, True, None):
+        own = (api_key, retries, image_format, jpeg_quality, check, max_answer_bytes, session)
+        if own != (None, 3, "png", 95, True, None, None):
             raise ValueError(
                 "a RemoteServer brings its own api_key, retries, image_format, jpeg_quality, "
-                "check and session; give them when you make it"
+                "check, max_answer_bytes and session; give them when you make it"
             )
         return server.run(workflow, inputs, **options)
     with RemoteServer(
@@ -333,6 +346,7 @@ def run_remotely(
         image_format=image_format,
         jpeg_quality=jpeg_quality,
         check=check,
+        max_answer_bytes=max_answer_bytes,
         session=session,
     ) as made:
         return made.run(workflow, inputs, **options)

@@ -12,9 +12,10 @@ from typing import Any
 
 import orjson
 
+from workflows.deadlines import Deadline
 from workflows.remote.answers import checked_content
 from workflows.remote.check import missing_on_server, model_parameters
-from workflows.remote.connection import Connection, seconds_left
+from workflows.remote.connection import Connection
 from workflows.remote.errors import ServerAnswerError
 from workflows.remote.signature import Signature, signature_of_description
 
@@ -39,14 +40,14 @@ class ServerKnowledge:
         self._signatures: OrderedDict[bytes, Signature] = OrderedDict()
 
     def signature(
-        self, route: str, question: Mapping[str, Any], deadline: float, *, again: bool = False
+        self, route: str, question: Mapping[str, Any], deadline: Deadline, *, again: bool = False
     ) -> Signature:
         """What the server says a workflow takes and gives, asked once unless `again`.
 
         Args:
             route: the route that describes it.
             question: what the route takes.
-            deadline: reading of `time.monotonic` until when the answer is wanted.
+            deadline: until when the answer is wanted.
 
         Raises:
             WorkflowError: the server has something to say against the workflow.
@@ -72,7 +73,7 @@ class ServerKnowledge:
         return signature
 
     def require(
-        self, definition: Any, inputs: Any, deadline: float, *, again: bool = False
+        self, definition: Any, inputs: Any, deadline: Deadline, *, again: bool = False
     ) -> bool:
         """Asks whether the server has all blocks and models of a definition, once unless `again`.
 
@@ -103,11 +104,11 @@ class ServerKnowledge:
         self._remember(self._complete, known_as, None)
         return knows
 
-    def _ask(self, route: str, question: Mapping[str, Any], deadline: float) -> Any:
+    def _ask(self, route: str, question: Mapping[str, Any], deadline: Deadline) -> Any:
         return self._connection.post(
             route,
             {**self._key, **question},
-            timeout=seconds_left(deadline),
+            timeout=deadline,
             repeatable=True,
         )
 

@@ -4,6 +4,7 @@ a block goes there and all else stays here.
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -22,10 +23,12 @@ from inference_models.manager.call_context import current_call
 from inference_models.packages.tasks import Task
 from inference_models.predictions.from_response import prediction_from_response
 from inference_models.preprocessing.images import as_image_list
+from workflows.deadlines import Deadline
 from workflows.remote.answers import error_of
 from workflows.remote.connection import Answer, Connection
 from workflows.remote.errors import ServerAnswerError
 from workflows.remote.images import ImageWriter
+from workflows.remote.json_answers import shown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -83,7 +86,8 @@ class RemoteModels:
         connection: the way to the server.
         images: writes images.
         key: members of every body that name the caller.
-        timeout: seconds a call may take, repetitions included.
+        timeout: seconds a call may take: all its requests, however many its images need, with all
+            repetitions.
 
     Attributes:
         observer: called after each call with the model, its seconds and, unless it failed, the
@@ -111,11 +115,14 @@ class RemoteModels:
             ModelNotFoundError: the server has no such model.
             RemoteServerError: it cannot be asked.
         """
+        return self._package(model_id, self._deadline())
+
+    def _package(self, model_id: str, deadline: Deadline) -> RemotePackage:
         with self._lock:
             known = self._packages.get(model_id)
         if known is not None:
             return known
-        content = self._ask(ADD, {"model_id": model_id})
+        content = self._ask(ADD, {"model_id": model_id}, deadline)
         listed = content.get("models") if isinstance(content, Mapping) else None
         for item in listed if isinstance(listed, list) else ():
             if isinstance(item, Mapping) and item.get("model_id") == model_id:
@@ -143,10 +150,11 @@ class RemoteModels:
         pixels = as_image_list(images, color_order)
         if not isinstance(params, InferenceParameters):
             params = InferenceParameters.from_mapping(params or {})
-        task = self.package(model_id).task
+        deadline = self._deadline()
+        task = self._package(model_id, deadline).task
         started, count = time.perf_counter(), None
         try:
-            predictions = self._predictions(model_id, task, pixels, params)
+            predictions = self._predictions(model_id, task, pixels, params, deadline)
             count = len(predictions)
             return predictions
         finally:
@@ -154,13 +162,18 @@ class RemoteModels:
                 self.observer(model_id, time.perf_counter() - started, count)
 
     def _predictions(
-        self, model_id: str, task: Task, pixels: list[np.ndarray], params: InferenceParameters
+        self,
+        model_id: str,
+        task: Task,
+        pixels: list[np.ndarray],
+        params: InferenceParameters,
+        deadline: Deadline,
     ) -> list[Any]:
         body = {"model_id": model_id, **route_fields(params, task)}
         predictions: list[Any] = []
         written = (self._images.encode(image) for image in pixels)
         for batch in _portions(written):
-            content = self._ask(_ROUTES[task], {**body, "image": batch})
+            content = self._ask(_ROUTES[task], {**body, "image": batch}, deadline)
             answers = content if isinstance(content, list) else [content]
             if len(answers) != len(batch):
                 raise ServerAnswerError(
@@ -183,13 +196,15 @@ class RemoteModels:
     def _server(self) -> str:
         return self._connection.server
 
-    def _ask(self, route: str, body: Mapping[str, Any]) -> Any:
-        timeout = self._timeout
+    def _deadline(self) -> Deadline:
+        """When a call that begins now must end; not after the run it belongs to."""
         end = current_call().end
-        if end is not None:
-            timeout = max(min(timeout, end - time.monotonic()), 1e-3)
+        left = math.inf if end is None else max(end - time.monotonic(), 0.0)
+        return Deadline(min(self._timeout, left))
+
+    def _ask(self, route: str, body: Mapping[str, Any], deadline: Deadline) -> Any:
         answer = self._connection.post(
-            route, {**self._key, **body}, timeout=timeout, repeatable=True
+            route, {**self._key, **body}, timeout=deadline, repeatable=True
         )
         if answer.status != _OK:
             with self._lock:
@@ -209,8 +224,8 @@ class RemoteModels:
             return Task(name)
         except ValueError as error:
             raise ServerAnswerError(
-                f"The server {self._server} says that '{model_id}' does {name!r}, which no block "
-                "here works with.",
+                f"The server {self._server} says that '{model_id}' does {shown(name)}, which "
+                "no block here works with.",
                 self._server,
                 error,
             ) from error

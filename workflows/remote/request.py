@@ -56,7 +56,11 @@ class InputWriter:
             if shape is not None and shape.is_image:
                 written[str(name)] = self._nested_images(str(name), value)
             else:
-                written[str(name)] = self._data(str(name), value)
+                data = self._data(str(name), value)
+                is_one = isinstance(data, list) and not isinstance(value, (list, tuple))
+                if is_one and shape is not None and shape.depth == 1:
+                    data = [data]  # one value for the whole batch that JSON has only as a list
+                written[str(name)] = data
         return written
 
     def _nested_images(self, name: str, value: Any) -> Any:

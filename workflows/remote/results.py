@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from execution_engine.definition.parser import describe
 from execution_engine.images.codec import ImageCodec
 from execution_engine.kinds.codec import CodecRegistry, DecodingContext
 from workflows.remote.errors import ServerAnswerError
@@ -39,7 +40,8 @@ class ResultReader:
         in them become images all the same.
 
         Raises:
-            ServerAnswerError: a value fits none of the kinds its output declares.
+            ServerAnswerError: a value fits none of the kinds its output declares, or is no list
+                where the output has one.
         """
         return [
             {
@@ -49,12 +51,30 @@ class ResultReader:
             for row in rows
         ]
 
+    def _too_deep(self, name: str, error: RecursionError) -> ServerAnswerError:
+        return ServerAnswerError(
+            f"The output '{name}' of the server {self._server} is nested too deep to be read. "
+            "`serialize=True` gives it as it came.",
+            self._server,
+            error,
+        )
+
+    def _other_shape(self, name: str, wanted: str, value: Any) -> ServerAnswerError:
+        return ServerAnswerError(
+            f"The output '{name}' of the server {self._server} must be {wanted}, got "
+            f"{describe(value):.200}. `serialize=True` gives it as it came.",
+            self._server,
+        )
+
     def _output(self, name: str, value: Any, shape: OutputShape | None) -> Any:
         kinds = ANYTHING if shape is None else shape.kinds
         depth = None if shape is None else shape.depth
-        if not isinstance(kinds, Mapping):
-            return self._nested(name, value, kinds, depth)
-        return self._object(name, value, kinds, depth)
+        try:
+            if not isinstance(kinds, Mapping):
+                return self._nested(name, value, kinds, depth)
+            return self._object(name, value, kinds, depth)
+        except RecursionError as error:
+            raise self._too_deep(name, error) from error
 
     def _object(
         self, name: str, value: Any, kinds: Mapping[str, tuple[str, ...]], depth: int | None
@@ -66,8 +86,11 @@ class ResultReader:
                 self._object(f"{name}.[{index}]", item, kinds, inner)
                 for index, item in enumerate(value)
             ]
-        if not isinstance(value, Mapping):
-            return value
+        if value is None:
+            return None
+        if depth or not isinstance(value, Mapping):
+            wanted = "a list" if depth else "an object of all outputs of its step"
+            raise self._other_shape(name, wanted, value)
         return {
             member: self._nested(f"{name}.{member}", item, kinds.get(member, ANYTHING), 0)
             for member, item in value.items()
@@ -76,7 +99,9 @@ class ResultReader:
     def _nested(self, name: str, value: Any, kinds: tuple[str, ...], depth: int | None) -> Any:
         if value is None:
             return None
-        if depth and isinstance(value, list):
+        if depth:
+            if not isinstance(value, list):
+                raise self._other_shape(name, "a list", value)
             return [
                 self._nested(f"{name}.[{index}]", item, kinds, depth - 1)
                 for index, item in enumerate(value)
@@ -121,7 +146,9 @@ class ResultReader:
         if not isinstance(value, dict):
             return value
         if value.get("type") == "base64" and isinstance(value.get("value"), str):
-            return self._by_kind(name, value, ("image",))[1]
+            done, image, _ = self._by_kind(name, value, ("image",))
+            if done:
+                return image  # anything else only looks like one
         return {key: self._anything(f"{name}.{key}", item) for key, item in value.items()}
 
 

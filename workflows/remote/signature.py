@@ -8,7 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from execution_engine.definition.model import BATCH_INPUT_TYPE, IMAGE_INPUT_TYPES
+from execution_engine.definition.model import (
+    BATCH_INPUT_TYPE,
+    IMAGE_INPUT_TYPES,
+    PARAMETER_INPUT_TYPES,
+    VIDEO_METADATA_INPUT_TYPE,
+)
 from execution_engine.plan import SINGLE, OutputPlan, Plan
 
 IMAGE = "image"
@@ -21,9 +26,15 @@ _UNKNOWN_CODE_SOURCES = frozenset({"dynamic_workflows_blocks"})
 
 @dataclass(frozen=True, slots=True)
 class InputShape:
-    """One input: its kinds, None when they are not known."""
+    """One input.
+
+    Attributes:
+        kinds: its kinds; None when they are not known.
+        depth: depth of the nesting of its batch, 0 for one value a run; None when not known.
+    """
 
     kinds: tuple[str, ...] | None = None
+    depth: int | None = None
 
     @property
     def is_image(self) -> bool:
@@ -54,12 +65,15 @@ class Signature:
         repeatable: whether running it twice is the same as running it once. False when a step
             writes files, sends messages and the like, and when nobody here knows.
         acting_steps: the steps for which it is not.
+        is_batched: whether some output has one value for each element of the batch, so that there
+            is a row for each; None when that is not known.
     """
 
     inputs: Mapping[str, InputShape] = field(default_factory=dict)
     outputs: Mapping[str, OutputShape] = field(default_factory=dict)
     repeatable: bool = False
     acting_steps: tuple[str, ...] = ()
+    is_batched: bool | None = None
 
 
 def signature_of_plan(plan: Plan) -> Signature:
@@ -73,7 +87,8 @@ def signature_of_plan(plan: Plan) -> Signature:
         inputs={
             item.declaration.name: InputShape(
                 # Parameters are never images: text in them is text, not the name of a file.
-                () if item.declaration.is_parameter else tuple(item.declaration.kinds)
+                () if item.declaration.is_parameter else tuple(item.declaration.kinds),
+                item.declaration.dimensionality,
             )
             for item in plan.inputs
         },
@@ -83,6 +98,7 @@ def signature_of_plan(plan: Plan) -> Signature:
         },
         repeatable=not acting,
         acting_steps=acting,
+        is_batched=any(output.axis != SINGLE and not output.generated for output in plan.outputs),
     )
 
 
@@ -117,8 +133,18 @@ def signature_of_definition(definition: Any) -> Signature:
             kinds = item.get("kind") if item.get("type") == BATCH_INPUT_TYPE else []
             if item.get("type") in IMAGE_INPUT_TYPES:
                 kinds = [IMAGE]
-            inputs[item["name"]] = InputShape(_names(kinds))
+            inputs[item["name"]] = InputShape(_names(kinds), _declared_depth(item))
     return Signature(inputs=inputs)
+
+
+def _declared_depth(item: Mapping[str, Any]) -> int | None:
+    if item.get("type") in PARAMETER_INPUT_TYPES:
+        return 0
+    if item.get("type") in IMAGE_INPUT_TYPES:
+        return 1
+    depth = item.get("dimensionality", 1)
+    is_known = item.get("type") in (BATCH_INPUT_TYPE, VIDEO_METADATA_INPUT_TYPE)
+    return depth if is_known and isinstance(depth, int) and depth > 0 else None
 
 
 def _kinds(output: OutputPlan) -> tuple[str, ...] | dict[str, tuple[str, ...]]:

@@ -21,6 +21,7 @@ from workflows.server.host import JSON, ServerHost
 from workflows.server.observability.metrics import ServerMetrics
 from workflows.server.observability.middleware import RequestObserver
 from workflows.server.observability.records import record_of
+from workflows.server.observability.route_templates import RouteTemplates
 from workflows.server.response_json import to_json
 from workflows.server.routes.check import check_router
 from workflows.server.routes.health import health_router
@@ -77,15 +78,20 @@ def create_app(
     )
     app.state.host = host
     host.security = install_security(app, session, settings)
-    app.add_middleware(RequestObserver, host=host)  # last, so that it is the outermost
+    routers = [
+        health_router(host),
+        workflows_router(host),
+        check_router(host),
+        introspection_router(host),
+        pipelines_router(host, pipelines),
+        models_router(host),
+        legacy_models_router(host),  # last: its path fits many
+    ]
+    # Last of the layers, so that it is the outermost.
+    app.add_middleware(RequestObserver, host=host, routes=RouteTemplates(routers))
     _answer_framework_errors(app)
-    app.include_router(health_router(host))
-    app.include_router(workflows_router(host))
-    app.include_router(check_router(host))
-    app.include_router(introspection_router(host))
-    app.include_router(pipelines_router(host, pipelines))
-    app.include_router(models_router(host))
-    app.include_router(legacy_models_router(host))  # last: its path fits many
+    for router in routers:
+        app.include_router(router)
     return app
 
 

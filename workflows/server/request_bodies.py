@@ -29,7 +29,11 @@ class RunOptions(RequestBody):
         None, description="Outputs to leave out of the answer; they are not serialised at all."
     )
     enable_profiling: bool = Field(False, description="Give the Chrome trace of the run.")
-    debug: bool = Field(False, description="Give what custom Python blocks wrote and raised.")
+    debug: bool = Field(
+        False,
+        description="Taken from clients of other servers, without effect: it asks for what custom "
+        "Python blocks wrote, and this server runs none.",
+    )
     disable_sinks: bool = Field(False, description="Let steps that send data do nothing.")
     lossless: bool = Field(
         False, description="Give images as PNG and masks as RLE, for clients that decode them."

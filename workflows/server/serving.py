@@ -17,6 +17,7 @@ from workflows.server.host import ServerHost
 from workflows.server.memory import keep_freed_memory
 from workflows.server.security.connections import IdleConnections, server_protocol
 from workflows.server.security.headers import MOST_HEADER_BYTES, is_loopback
+from workflows.server.security.unread_answers import UnreadAnswers
 from workflows.server.settings import ServerSettings
 from workflows.server.workflow_folder import stored_files
 
@@ -38,7 +39,8 @@ class DrainingServer(uvicorn.Server):
     """A uvicorn server that answers every request it has taken before it ends.
 
     On SIGTERM or SIGINT it takes in what is on its way, closes the port, finishes what runs and
-    waits, and after `shutdown_timeout` answers the rest with 503.
+    waits, and after `shutdown_timeout` answers the rest with 503. On a second signal it breaks off
+    all connections and ends.
 
     Attributes:
         port_is_taken: whether it ended because another process has the port.
@@ -47,10 +49,12 @@ class DrainingServer(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, host: ServerHost) -> None:
         super().__init__(config)
         self._host = host
+        self._loop: asyncio.AbstractEventLoop | None = None
         self.port_is_taken = False
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Opens the port."""
+        self._loop = asyncio.get_running_loop()
         try:
             await super().startup(sockets)
         except SystemExit as stop:
@@ -65,7 +69,22 @@ class DrainingServer(uvicorn.Server):
             self._host.admission.drain(self._host.settings.shutdown_timeout)
         )
         await super().shutdown(sockets)
-        await drained
+        if self.force_exit:
+            drained.cancel()
+        else:
+            await drained
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Notes a signal; the second one ends the server without waiting for anything."""
+        if self.should_exit:
+            self.force_exit = True
+            if self._loop is not None:
+                self._loop.call_soon_threadsafe(self._break_off)
+        super().handle_exit(sig, frame)
+
+    def _break_off(self) -> None:
+        for connection in self.server_state.connections:
+            connection.transport.abort()
 
 
 def make_server(app: FastAPI) -> DrainingServer:
@@ -80,7 +99,9 @@ def make_server(app: FastAPI) -> DrainingServer:
         access_log=False,
         server_header=False,
         http=server_protocol(
-            settings.header_timeout, IdleConnections(settings.max_idle_connections)
+            settings.header_timeout,
+            IdleConnections(settings.max_idle_connections),
+            UnreadAnswers(settings.answer_timeout, settings.max_unread_bytes),
         ),
         ws="none",
         limit_concurrency=settings.max_connections,

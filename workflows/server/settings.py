@@ -52,7 +52,11 @@ class ServerSettings(BaseSettings):
     api_keys: Path | None = Field(
         None, description="File of API keys; every request is served when not set."
     )
-    device: str = Field("cpu", description="Where models run: cpu, cuda or cuda:<n>.")
+    device: str = Field(
+        "cpu",
+        pattern=r"^(cpu|cuda(:\d+)?)$",
+        description="Where models run: cpu, cuda or cuda:<n>.",
+    )
     allow_image_urls: bool = Field(
         False, description="Fetch image inputs given as http(s) addresses; public addresses only."
     )
@@ -73,6 +77,16 @@ class ServerSettings(BaseSettings):
     )
     body_timeout: PositiveFloat = Field(
         30.0, description="Seconds in which the whole body of a request must arrive."
+    )
+    answer_timeout: PositiveFloat = Field(
+        30.0,
+        description="Seconds in which a client must take some of its answer; else its connection "
+        "breaks off.",
+    )
+    max_unread_bytes: PositiveInt = Field(
+        512 * _MEBIBYTE,
+        description="Bytes that answers may hold which clients have not taken; beyond them those "
+        "that wait longest break off.",
     )
     max_json_values: PositiveInt = Field(
         1_000_000, description="Most values, members and elements in the JSON of a request."

@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from execution_engine.definition.references import is_reference
+from execution_engine.kinds.catalogue import ROBOFLOW_MODEL_ID_KIND
 from execution_engine.plan import Plan, StepPlan
 
-_MODEL_KIND = "roboflow_model_id"
+_MODEL_KIND = ROBOFLOW_MODEL_ID_KIND.name
 
 
 def describe_workload(plan: Plan) -> dict[str, Any]:
@@ -55,9 +56,7 @@ def _step(plan: Plan, step: StepPlan) -> dict[str, Any]:
 
 def _models(step: StepPlan) -> dict[str, Any]:
     items, reasons = [], []
-    for name, field in step.spec.fields.items():
-        if not any(_MODEL_KIND in reference.kinds for reference in field.references):
-            continue
+    for name in step.spec.fields_of_kind(_MODEL_KIND):
         value = getattr(step.manifest, name, None)
         if is_reference(value):
             reasons.append(f"'{name}' of step '{step.name}' is {value}, known when it runs")

@@ -35,6 +35,23 @@ class Node:
         """The member that counts under a name: the last one."""
         return next((one for one in reversed(self.members) if one.name == name), None)
 
+    def at(self, pointer: str) -> Node:
+        """The node that a JSON pointer leads to from here.
+
+        Raises:
+            KeyError: it leads nowhere.
+        """
+        node = self
+        for part in pointer.split("/")[1:]:
+            if node.items:
+                node = node.items[int(part)]
+                continue
+            member = node.member(part.replace("~1", "/").replace("~0", "~"))
+            if member is None:
+                raise KeyError(pointer)
+            node = member.value
+        return node
+
 
 @dataclass(slots=True)
 class Member:

@@ -37,14 +37,16 @@ class StepRewriting:
 
     Attributes:
         text: the JSON text of the whole workflow.
-        position: index of the step in `steps`.
+        where: JSON pointer to the step.
+        name: what the step is called; one of an inner workflow has a longer name than its own.
         done: what was changed, in words.
         notes: what may matter to a person: it cannot be decided here.
         needed: fields the new version needs, with what they take.
     """
 
     text: str
-    position: int
+    where: str
+    name: str
     done: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     needed: dict[str, str] = field(default_factory=dict)
@@ -154,9 +156,7 @@ class StepRewriting:
 
     def _way_back(self, name: str, old: BlockSpec, new: BlockSpec) -> str:
         """What to do about a value that was ignored and now counts."""
-        step = self._step.member("name")
-        assert step is not None  # every step that has a block has a name
-        place = f"{json.loads(self._value_text(step))}.{name}"
+        place = f"{self.name}.{name}"
         value = _AS_IGNORED.get(name) if new.source == CORE_SOURCE else None
         if value is None:
             return f"--set {shlex.quote(place)}=VALUE gives it another"
@@ -165,9 +165,7 @@ class StepRewriting:
     @property
     def _step(self) -> Node:
         if self._parsed is None or self._parsed[0] != self.text:
-            steps = parse_places(self.text).member("steps")
-            assert steps is not None  # a workflow with a step has steps
-            self._parsed = self.text, steps.value.items[self.position]
+            self._parsed = self.text, parse_places(self.text).at(self.where)
         return self._parsed[1]
 
     def _given(self, form: FieldSpec) -> Member | None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from execution_engine.block_api.spec import BlockSpec
+from execution_engine.definition.model import INNER_WORKFLOW_TYPE
 from execution_engine.definition.references import did_you_mean
 from execution_engine.errors import Problem, WorkflowError
 from execution_engine.registry.registry import BlockRegistry
@@ -45,7 +46,8 @@ class StepUpgrade:
     """One step that goes over to another version.
 
     Attributes:
-        name: name of the step.
+        name: name of the step; one of an inner workflow has its name in the whole, `outer__step`.
+        where: JSON pointer to it.
         hops: the versions on its way.
         done: what the rewriting changes, in words.
         notes: what a person must look at.
@@ -53,6 +55,7 @@ class StepUpgrade:
     """
 
     name: str
+    where: str
     hops: tuple[Hop, ...]
     done: tuple[str, ...]
     notes: tuple[str, ...]
@@ -68,7 +71,9 @@ class Upgrade:
         steps: the steps that change, in definition order.
         problems: what is wrong with the rewritten workflow and was not wrong before; not looked for
             as long as values are needed.
-        step_count: how many steps the workflow has.
+        step_count: how many steps the workflow has, those of inner workflows among them.
+        not_entered: names of the steps whose inner workflows were not looked into: they cannot be
+            read, or are not in the text.
         before: the text as it was.
     """
 
@@ -76,6 +81,7 @@ class Upgrade:
     steps: tuple[StepUpgrade, ...]
     problems: tuple[Problem, ...]
     step_count: int
+    not_entered: tuple[str, ...] = ()
     before: str = field(repr=False, default="")
 
     @property
@@ -103,7 +109,8 @@ def plan_upgrade(
     Args:
         registry: the blocks there are.
         text: JSON text of the workflow.
-        names: steps to upgrade; every step with a newer version when empty.
+        names: steps to upgrade, those of an inner workflow as `outer__step` or all by `outer`;
+            every step with a newer version when empty.
         target: version to go to, such as `v4`; the newest when None.
         values: JSON texts of fields by step name (None for any step) and field.
 
@@ -114,20 +121,22 @@ def plan_upgrade(
     definition = json.loads(text.removeprefix(_BYTE_ORDER_MARK))
     inspection = inspect_definition(definition, registry)
     known = [step.name for step in inspection.steps]
+    groups = inspection.definition.groups
     for name in names:
-        if name not in known:
-            hint = did_you_mean(name, known)
+        if name not in known and name not in groups:
+            hint = did_you_mean(name, [*known, *groups])
             raise UpgradeError(
                 f"The workflow has no step '{name}'; it has {', '.join(known) or 'none'}"
                 f"{f' ({hint})' if hint else ''}."
             )
+    names = [one for name in names for one in (groups[name].steps if name in groups else [name])]
     ways = _ways(registry, inspection, names, target)
     rewritten = text
     steps = []
     unused = dict(values or {})
-    for position, name, written, way in ways:
+    for where, name, written, way in ways:
         hops = tuple(_hop(registry, old, new) for old, new in pairwise(way))
-        rewriting = StepRewriting(rewritten, position)
+        rewriting = StepRewriting(rewritten, where, name)
         rewriting.done.append(f"type {written} becomes {way[-1].type_id}")
         for hop in hops:
             rewriting.advance(
@@ -141,7 +150,14 @@ def plan_upgrade(
         rewriting.find_needed(last, published_schema(registry, last))
         rewritten = rewriting.text
         steps.append(
-            StepUpgrade(name, hops, tuple(rewriting.done), tuple(rewriting.notes), rewriting.needed)
+            StepUpgrade(
+                name,
+                where,
+                hops,
+                tuple(rewriting.done),
+                tuple(rewriting.notes),
+                rewriting.needed,
+            )
         )
     if unused:
         given = ", ".join(f"{step}.{field}" if step else field for step, field in unused)
@@ -149,7 +165,12 @@ def plan_upgrade(
     problems: tuple[Problem, ...] = ()
     if steps and not any(step.needed for step in steps):
         problems = _new_problems(registry, definition, rewritten)
-    return Upgrade(rewritten, tuple(steps), problems, len(known), text)
+    not_entered = tuple(
+        step.name
+        for step in inspection.steps
+        if step.type == INNER_WORKFLOW_TYPE and (not names or step.name in names)
+    )
+    return Upgrade(rewritten, tuple(steps), problems, len(known), not_entered, text)
 
 
 def compare_versions(registry: BlockRegistry, old: BlockSpec, new: BlockSpec) -> list[Change]:
@@ -164,8 +185,8 @@ def _hop(registry: BlockRegistry, old: BlockSpec, new: BlockSpec) -> Hop:
 
 def _ways(
     registry: BlockRegistry, inspection: Inspection, names: Sequence[str], target: str | None
-) -> list[tuple[int, str, str, list[BlockSpec]]]:
-    """Index, name, type as written and versions on the way of each step to upgrade."""
+) -> list[tuple[str, str, str, list[BlockSpec]]]:
+    """Place, name, type as written and versions on the way of each step to upgrade."""
     ways = []
     for step in inspection.steps:
         if names and step.name not in names:
@@ -187,7 +208,7 @@ def _ways(
                 )
             newer = newer[: reached[0] + 1] if reached else []
         if len(newer) > 1:
-            ways.append((int(step.where.rsplit("/", 1)[-1]), step.name, step.type, newer))
+            ways.append((step.where, step.name, step.type, newer))
     if target is not None and not names and not ways:
         raise UpgradeError(f"No step has a block with a newer version {target}.")
     return ways

@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from typing import TYPE_CHECKING
 
+from workflows.deadlines import Deadline, DeadlinePassed
 from workflows.public_addresses import (
     REDIRECTS,
     Address,
@@ -59,7 +60,7 @@ class HttpVideoFile(io.RawIOBase):
     ) -> None:
         import httpcore
 
-        from workflows.checked_connections import CheckedBackend, Deadline
+        from workflows.checked_connections import CheckedBackend
 
         class EachStep(Deadline):
             """Gives every step the same time: a stream has no end."""
@@ -181,8 +182,6 @@ class HttpVideoFile(io.RawIOBase):
 
 def _broken() -> tuple[type[Exception], ...]:
     import httpcore
-
-    from workflows.checked_connections import DeadlinePassed
 
     return (
         httpcore.NetworkError,

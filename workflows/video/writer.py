@@ -121,6 +121,7 @@ class VideoWriter:
 
         choices = _ENCODERS[self.path.suffix.lower()]
         failed: list[str] = []
+        was_there = self.path.exists()
         for name, options in choices:
             # The prefix keeps FFmpeg from reading a protocol into the name.
             container = av.open(f"file:{self.path.absolute()}", "w")
@@ -144,7 +145,8 @@ class VideoWriter:
             self._container, self._stream = container, stream
             self._size = (height, width)
             return
-        self.path.unlink(missing_ok=True)
+        if not was_there:
+            self.path.unlink(missing_ok=True)
         raise VideoWriterError(
             f"No encoder takes pictures of {width}x{height} px for '{self.path}': "
             f"{', '.join(failed)}."

@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field
 from blocks.classical_cv.detections_nearest_neighbor.neighbors import nearest, reference_points
 from blocks.kinds.detections.boxes import BoxPoint
 from blocks.kinds.prediction_kinds import DETECTIONS_KINDS
+from blocks.parameters import number
 from execution_engine.block_api import (
     BlockResult,
     OutputDefinition,
@@ -112,10 +113,12 @@ class DetectionsNearestNeighborBlockV1(WorkflowBlock):
         target_point: str,
         query_keypoint_name: str | None,
         target_keypoint_name: str | None,
-        max_distance: int | None,
+        max_distance: float | None,
     ) -> BlockResult:
         """`query_predictions`: the queries with their distance; `matched_query_detections` and
         `matched_target_detections`: the pairs."""
+        if max_distance is not None:
+            max_distance = number("max_distance", max_distance)
         found = nearest(
             query_predictions,
             target_predictions,

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from blocks.kinds.detections import keys
 from blocks.kinds.detections.boxes import as_boxes
+from blocks.parameters import number
 from execution_engine.errors import InvalidFieldValueError
 
 if TYPE_CHECKING:
@@ -64,6 +65,10 @@ def pixels_per_cm(box: NDArray[np.float64], width_cm: float, height_cm: float) -
     Raises:
         ValueError: the size or the box has no extent.
     """
+    width_cm, height_cm = (
+        number(name, value)
+        for name, value in (("reference_width", width_cm), ("reference_height", height_cm))
+    )
     if not (width_cm > 0 and height_cm > 0):
         raise InvalidFieldValueError(
             f"`reference_width` and `reference_height` must be positive, got {width_cm!r} and "

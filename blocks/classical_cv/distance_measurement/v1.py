@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import ConfigDict, Field
 
 from blocks.classical_cv.distance_measurement.family import Axis, box_of, gap_px, pixels_per_cm
+from blocks.parameters import number
 from execution_engine.block_api import (
     BlockResult,
     OutputDefinition,
@@ -139,7 +140,7 @@ class DistanceMeasurementBlockV1(WorkflowBlock):
             )
             scale = pixels_per_cm(reference, reference_width, reference_height)
         elif calibration_method == "pixel to centimeter":
-            scale = pixel_ratio
+            scale = number("pixel_ratio", pixel_ratio)
         else:
             raise InvalidFieldValueError(
                 '`calibration_method` must be "reference object" or "pixel to centimeter", got '

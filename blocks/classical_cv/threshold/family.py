@@ -50,7 +50,8 @@ def threshold(
         ValueError: unknown type, or a value that is no whole number.
     """
     choice("threshold_type", threshold_type, _TYPES)
-    level = whole_number("thresh_value", thresh_value)
+    # Beyond the levels all thresholds part them alike, and OpenCV takes no number of any size.
+    level = min(max(whole_number("thresh_value", thresh_value), -1), 255)
     maximum = min(max(whole_number("max_value", max_value), 0), 255)
     if threshold_type in _FIXED:
         return cv2.threshold(pixels, level, maximum, _FIXED[threshold_type])[1]

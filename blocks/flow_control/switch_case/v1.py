@@ -16,6 +16,7 @@ from execution_engine.block_api import (
     WorkflowBlockManifest,
 )
 from execution_engine.errors import InvalidFieldValueError
+from execution_engine.value_text import short_text
 
 
 class SwitchCaseManifest(WorkflowBlockManifest):
@@ -122,7 +123,10 @@ class SwitchCaseBlockV1(WorkflowBlock):
         default_next_steps: list[str],
     ) -> BlockResult:
         """Selects the target of the case that equals `str(value)`, else the default steps."""
-        text = str(value)
+        try:
+            text = str(value)
+        except ValueError:  # a number of thousands of digits, which no case writes
+            text = short_text(value)
         if case_insensitive:
             text = text.casefold()
             cases = {case.casefold(): step for case, step in cases.items()}

@@ -17,6 +17,7 @@ from execution_engine.block_api import (
 )
 from execution_engine.errors import InvalidFieldValueError
 from execution_engine.kinds.catalogue import IMAGE_KIND, LIST_OF_VALUES_KIND, WILDCARD_KIND
+from execution_engine.value_text import short_text
 
 LONGEST_BUFFER = 1_000_000
 
@@ -89,7 +90,9 @@ class BufferBlockV1(WorkflowBlock):
             ValueError: `length` is larger than a list that each run could make anew.
         """
         if length > LONGEST_BUFFER:
-            raise InvalidFieldValueError(f"`length` must be at most {LONGEST_BUFFER}, got {length}")
+            raise InvalidFieldValueError(
+                f"`length` must be at most {LONGEST_BUFFER}, got {short_text(length)}"
+            )
         with self._lock:
             self._values.appendleft(data)
             while len(self._values) > length:

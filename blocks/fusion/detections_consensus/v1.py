@@ -10,6 +10,7 @@ from blocks.fusion.detections_consensus.consensus import consensus
 from blocks.fusion.detections_consensus.merging import Aggregation, Aggregations, MaskAggregation
 from blocks.fusion.detections_consensus.presence import presence
 from blocks.kinds.prediction_kinds import DETECTIONS_KINDS
+from blocks.parameters import number
 from execution_engine.block_api import (
     Batch,
     BlockResult,
@@ -28,6 +29,7 @@ from execution_engine.kinds.catalogue import (
     LIST_OF_VALUES_KIND,
     OBJECT_DETECTION_PREDICTION_KIND,
 )
+from execution_engine.value_text import short_text
 
 Share = Annotated[float, Field(ge=0, le=1)]
 
@@ -169,8 +171,10 @@ class DetectionsConsensusBlockV1(WorkflowBlock):
         there; `presence_confidence`: confidence a class, or of `any_object`."""
         if required_votes < 1:
             raise InvalidFieldValueError(
-                f"`required_votes` must be at least 1, got {required_votes!r}"
+                f"`required_votes` must be at least 1, got {short_text(required_votes)}"
             )
+        iou_threshold = number("iou_threshold", iou_threshold)
+        confidence = number("confidence", confidence)
         aggregations = Aggregations(
             detections_merge_confidence_aggregation,
             detections_merge_coordinates_aggregation,

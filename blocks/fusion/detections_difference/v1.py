@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field
 
 from blocks.fusion.detections_difference.matching import Costs, matches
 from blocks.kinds.detections.columns import select
+from blocks.parameters import LARGEST_NUMBER, number
 from execution_engine.block_api import (
     BlockResult,
     OutputDefinition,
@@ -16,7 +17,6 @@ from execution_engine.block_api import (
     WorkflowBlock,
     WorkflowBlockManifest,
 )
-from execution_engine.errors import InvalidFieldValueError
 from execution_engine.kinds.catalogue import (
     BOOLEAN_KIND,
     FLOAT_KIND,
@@ -129,9 +129,12 @@ class DetectionsDifferenceBlockV1(WorkflowBlock):
     ) -> BlockResult:
         """What was removed, persisted and is new, how much of it, and `verified`: whether there
         was something before and enough of it was removed."""
-        costs = Costs(spatial_weight, class_mismatch_penalty, reject_cost, class_strict)
-        if min(spatial_weight, class_mismatch_penalty, reject_cost) < 0:
-            raise InvalidFieldValueError(f"costs of a match must not be negative, got {costs}")
+        costs = Costs(
+            number("spatial_weight", spatial_weight, 0, LARGEST_NUMBER),
+            number("class_mismatch_penalty", class_mismatch_penalty, 0),
+            number("reject_cost", reject_cost, 0),
+            class_strict,
+        )
         before, after = matches(reference_predictions, candidate_predictions, costs)
         removed = np.ones(len(reference_predictions), dtype=bool)
         removed[before] = False

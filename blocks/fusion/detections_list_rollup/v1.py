@@ -12,6 +12,7 @@ from blocks.fusion.detections_list_rollup.rollup import (
     rolled_up,
 )
 from blocks.kinds.prediction_kinds import DETECTIONS_KINDS
+from blocks.parameters import number
 from execution_engine.block_api import (
     BlockResult,
     OutputDefinition,
@@ -136,6 +137,8 @@ class DetectionsListRollUpBlockV1(WorkflowBlock):
                     f"`child_detections` must be a list of detections, got "
                     f"{type(child).__name__} at {place}"
                 )
+        overlap_threshold = number("overlap_threshold", overlap_threshold)
+        keypoint_merge_threshold = number("keypoint_merge_threshold", keypoint_merge_threshold, 0)
         return {
             "rolled_up_detections": rolled_up(
                 parent_detection,

@@ -13,6 +13,7 @@ from blocks.kinds.detections.boxes import as_boxes, box_areas, box_iou
 from blocks.kinds.detections.columns import select
 from blocks.kinds.detections.masks import instance_masks
 from execution_engine.errors import InvalidFieldValueError
+from execution_engine.value_text import short_text
 from inference_models.families.nms import suppress_overlaps
 from inference_models.masks import InstanceMasks, mask_iou, union
 
@@ -49,7 +50,9 @@ def filter_overlaps(
             f"`overlap_filtering_strategy` must be none, nms or nmm, got {strategy!r:.60}"
         )
     if not 0 <= iou_threshold <= 1:
-        raise InvalidFieldValueError(f"`iou_threshold` must lie in 0 to 1, got {iou_threshold!r}")
+        raise InvalidFieldValueError(
+            f"`iou_threshold` must lie in 0 to 1, got {short_text(iou_threshold)}"
+        )
     if strategy == "none" or len(detections) < 2:
         return detections
     scores = _scores(detections)

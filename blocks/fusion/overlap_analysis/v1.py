@@ -21,6 +21,7 @@ from execution_engine.kinds.catalogue import (
     INSTANCE_SEGMENTATION_PREDICTION_KIND,
     OBJECT_DETECTION_PREDICTION_KIND,
 )
+from execution_engine.value_text import short_text
 
 if TYPE_CHECKING:
     import supervision as sv
@@ -92,7 +93,7 @@ class OverlapAnalysisBlockV1(WorkflowBlock):
         """`overlaps`: a record for each pair that overlaps enough."""
         if not 0 <= min_overlap <= 1:
             raise InvalidFieldValueError(
-                f"`min_overlap` must lie in 0 to 1, got {min_overlap!r:.60}"
+                f"`min_overlap` must lie in 0 to 1, got {short_text(min_overlap)}"
             )
         records = overlap_records(reference_predictions, candidate_predictions, min_overlap)
         return {"overlaps": records}

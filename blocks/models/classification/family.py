@@ -10,6 +10,8 @@ from blocks.models.classification_rows import Classified, classification_row
 from blocks.models.manifest_fields import ActiveLearningFields
 from blocks.models.model_block import ModelBlock
 from execution_engine.block_api import Batch, WorkflowImageData
+from execution_engine.errors import InvalidFieldValueError
+from execution_engine.value_text import short_text
 
 SCHEMA_EXTRA: dict[str, Any] = {
     "name": "Single-Label Classification Model",
@@ -75,5 +77,7 @@ def _lowest_score(confidence: Any) -> float:
         return 0.0
     number = isinstance(confidence, Real) and not isinstance(confidence, bool)
     if not number or not 0 <= confidence <= 1:
-        raise ValueError(f"The confidence must be a number from 0 to 1, got {confidence!r}.")
+        raise InvalidFieldValueError(
+            f"The confidence must be a number from 0 to 1, got {short_text(confidence)}."
+        )
     return float(confidence)

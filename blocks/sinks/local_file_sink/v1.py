@@ -16,8 +16,9 @@ from execution_engine.block_api import (
     WorkflowBlock,
     WorkflowBlockManifest,
 )
-from execution_engine.errors import ForbiddenByHostError
+from execution_engine.errors import ForbiddenByHostError, InvalidFieldValueError
 from execution_engine.kinds.catalogue import BOOLEAN_KIND, STRING_KIND
+from execution_engine.value_text import short_text
 
 # NUL, and lone surrogates, which UTF-8 does not have.
 _NOT_IN_PATHS = re.compile("[\\x00\\ud800-\\udfff]")
@@ -182,8 +183,12 @@ class LocalFileSinkBlockV1(WorkflowBlock):
 def _positive_integer(value: int | str) -> int:
     try:
         number = int(value)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"max_entries_per_file must be a whole number, got {value!r}") from error
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidFieldValueError(
+            f"max_entries_per_file must be a whole number, got {short_text(value)}"
+        ) from error
     if number < 1:
-        raise ValueError(f"max_entries_per_file must be at least 1, got {number}")
+        raise InvalidFieldValueError(
+            f"max_entries_per_file must be at least 1, got {short_text(number)}"
+        )
     return number

@@ -19,7 +19,7 @@ Units = Literal["Percent (%)", "Pixels"]
 
 
 def enlarged(
-    detections: sv.Detections, offset_width: int, offset_height: int, units: Units
+    detections: sv.Detections, offset_width: float, offset_height: float, units: Units
 ) -> sv.Detections:
     """The detections with larger boxes, clipped to their image, as children of the given ones.
 

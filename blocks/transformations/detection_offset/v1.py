@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic import AliasChoices, ConfigDict, Field
 
 from blocks.kinds.prediction_kinds import DETECTIONS_KINDS
+from blocks.parameters import FARTHEST_PLACE, number
 from blocks.transformations.detection_offset.family import Units, enlarged
 from execution_engine.block_api import (
     Batch,
@@ -92,7 +93,9 @@ class DetectionOffsetBlockV1(WorkflowBlock):
         units: Units,
     ) -> BlockResult:
         """`predictions`: the detections with larger boxes and fresh ids."""
+        width = number("offset_width", offset_width, -FARTHEST_PLACE, FARTHEST_PLACE)
+        height = number("offset_height", offset_height, -FARTHEST_PLACE, FARTHEST_PLACE)
         return [
-            {"predictions": self.enlarged(detections, offset_width, offset_height, units)}
+            {"predictions": self.enlarged(detections, width, height, units)}
             for detections in predictions
         ]

@@ -14,6 +14,7 @@ from blocks.kinds.tensor_predictions.columns import exact_name, with_data, with_
 from blocks.kinds.tensor_predictions.forms import to_numpy, to_tensor
 from blocks.transformations.detection_offset import family
 from blocks.transformations.detection_offset.v1 import DetectionOffsetBlockV1
+from execution_engine.errors import InvalidFieldValueError
 from execution_engine.kinds.representation import TENSOR
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def enlarged(
-    prediction: TensorDetections, offset_width: int, offset_height: int, units: family.Units
+    prediction: TensorDetections, offset_width: float, offset_height: float, units: family.Units
 ) -> TensorDetections:
     """The prediction with larger boxes; arguments and errors as for `family.enlarged`."""
     import torch
@@ -44,7 +45,9 @@ def enlarged(
     elif units == "Percent (%)":
         half = torch.trunc(sizes * offsets / 200)
     else:
-        raise ValueError(f'`units` must be "Percent (%)" or "Pixels", got {units!r:.60}')
+        raise InvalidFieldValueError(
+            f'`units` must be "Percent (%)" or "Pixels", got {units!r:.60}'
+        )
     half = torch.maximum(half, -sizes / 2)
     corners = torch.cat([boxes[:, :2] - half, boxes[:, 2:] + half], dim=1).clamp(min=0)
     limits = family.box_limits(prediction.data)

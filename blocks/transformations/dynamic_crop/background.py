@@ -8,6 +8,7 @@ from numbers import Real
 
 from blocks.visualizations.colour_text import parse_colour
 from execution_engine.errors import InvalidFieldValueError
+from execution_engine.value_text import short_text
 
 _TUPLE = re.compile(r"\(?\s*(\d{1,3})\s*,\s*(\d{1,3})\s*,\s*(\d{1,3})\s*\)?")
 
@@ -35,7 +36,8 @@ def background_bgr(colour: str | Sequence[float]) -> tuple[int, int, int]:
     )
     if not fits:
         raise InvalidFieldValueError(
-            f"`background_color` must be red, green and blue from 0 to 255, got {colour!r:.60}"
+            "`background_color` must be red, green and blue from 0 to 255, got "
+            f"{short_text(colour)}"
         )
     red, green, blue = (int(channel) for channel in channels)
     return blue, green, red

@@ -27,6 +27,7 @@ from execution_engine.kinds.catalogue import (
     RGB_COLOR_KIND,
     STRING_KIND,
 )
+from execution_engine.value_text import short_text
 
 if TYPE_CHECKING:
     import supervision as sv
@@ -132,7 +133,7 @@ class DynamicCropBlockV1(WorkflowBlock):
         None where a box has no pixel in the image."""
         if not 0 <= mask_opacity <= 1:
             raise InvalidFieldValueError(
-                f"`mask_opacity` must lie in 0 to 1, got {mask_opacity!r:.60}"
+                f"`mask_opacity` must lie in 0 to 1, got {short_text(mask_opacity)}"
             )
         background = background_bgr(background_color)
         ids = [image.parent_metadata.parent_id for image in images]

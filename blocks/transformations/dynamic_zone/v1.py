@@ -24,6 +24,7 @@ from execution_engine.kinds.catalogue import (
     INTEGER_KIND,
     LIST_OF_VALUES_KIND,
 )
+from execution_engine.value_text import short_text
 
 if TYPE_CHECKING:
     import supervision as sv
@@ -123,15 +124,16 @@ class DynamicZoneBlockV1(WorkflowBlock):
         if not 3 <= required_number_of_vertices <= MOST_VERTICES:
             raise InvalidFieldValueError(
                 f"`required_number_of_vertices` must lie in 3 to {MOST_VERTICES}, got "
-                f"{required_number_of_vertices!r}"
+                f"{short_text(required_number_of_vertices)}"
             )
         if not 0 < scale_ratio <= LARGEST_SCALE:
             raise InvalidFieldValueError(
-                f"`scale_ratio` must be positive and at most {LARGEST_SCALE}, got {scale_ratio!r}"
+                f"`scale_ratio` must be positive and at most {LARGEST_SCALE}, got "
+                f"{short_text(scale_ratio)}"
             )
         if not 0 <= midpoint_fraction <= 1:
             raise InvalidFieldValueError(
-                f"`midpoint_fraction` must lie in 0 to 1, got {midpoint_fraction!r}"
+                f"`midpoint_fraction` must lie in 0 to 1, got {short_text(midpoint_fraction)}"
             )
         results = []
         for detections in predictions:

@@ -13,6 +13,7 @@ from uuid import uuid4
 
 from pydantic import AliasChoices, Field, PositiveInt
 
+from blocks.parameters import FARTHEST_PLACE, number, whole_number
 from blocks.transformations.windows import Interval, Window, numpy_window
 from execution_engine.block_api import (
     BlockResult,
@@ -163,6 +164,10 @@ class ImageSlicer(WorkflowBlock):
         overlap_ratio_height: float,
     ) -> BlockResult:
         """`slices`: the slices, left to right and top to bottom."""
+        slice_width = whole_number("slice_width", slice_width, 1, FARTHEST_PLACE)
+        slice_height = whole_number("slice_height", slice_height, 1, FARTHEST_PLACE)
+        overlap_ratio_width = _overlap_ratio("overlap_ratio_width", overlap_ratio_width)
+        overlap_ratio_height = _overlap_ratio("overlap_ratio_height", overlap_ratio_height)
         height, width = image.size
         rows = self.intervals(height, slice_height, overlap_ratio_height)
         columns = self.intervals(width, slice_width, overlap_ratio_width)
@@ -174,6 +179,12 @@ class ImageSlicer(WorkflowBlock):
                 "made."
             )
         return [{"slices": piece} for piece in cut(image, rows, columns, self.window)]
+
+
+def _overlap_ratio(field: str, value: float) -> float:
+    if number(field, value, 0, 1) == 1:
+        raise InvalidFieldValueError(f"Field `{field}` must be less than 1, got {value!r}.")
+    return float(value)
 
 
 def cut(

@@ -23,6 +23,7 @@ from execution_engine.kinds.catalogue import (
     INSTANCE_SEGMENTATION_PREDICTION_KIND,
     OBJECT_DETECTION_PREDICTION_KIND,
 )
+from execution_engine.value_text import short_text
 
 if TYPE_CHECKING:
     import supervision as sv
@@ -93,7 +94,7 @@ class MaskAreaMeasurementBlockV1(WorkflowBlock):
         if not 0 < pixels_per_unit <= LARGEST_UNIT_PX:
             raise InvalidFieldValueError(
                 f"`pixels_per_unit` must be positive and at most {LARGEST_UNIT_PX:g}, got "
-                f"{pixels_per_unit!r:.60}"
+                f"{short_text(pixels_per_unit)}"
             )
         areas = areas_px(predictions)
         converted = areas / pixels_per_unit**2

@@ -12,6 +12,7 @@ from pydantic import ConfigDict, Field
 from blocks.kinds.detections import keys
 from blocks.kinds.detections.columns import select
 from blocks.kinds.prediction_kinds import DETECTIONS_KINDS
+from blocks.parameters import number
 from execution_engine.block_api import (
     Batch,
     BlockResult,
@@ -94,6 +95,11 @@ class PerClassConfidenceFilterBlockV1(WorkflowBlock):
                 raise InvalidFieldValueError(
                     f"`class_thresholds` must hold numbers, got {threshold!r:.60} for {name!r}"
                 )
+        class_thresholds = {
+            name: number(f"class_thresholds[{name!r:.60}]", threshold)
+            for name, threshold in class_thresholds.items()
+        }
+        default_threshold = number("default_threshold", default_threshold)
         return [
             {"predictions": sure_enough(detections, class_thresholds, default_threshold)}
             for detections in predictions

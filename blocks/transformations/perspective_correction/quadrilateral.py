@@ -15,6 +15,7 @@ import cv2
 import numpy as np
 
 from execution_engine.errors import InvalidFieldValueError
+from execution_engine.value_text import short_text
 
 # Side i of an ordered quadrilateral runs from vertex i to the next one.
 LEFT, TOP, RIGHT, BOTTOM = range(4)
@@ -52,11 +53,16 @@ def largest_quadrilateral(value: Any, where: str) -> np.ndarray | None:
     if len(value) == 0:
         return None
     polygons = [value] if is_polygon(value) else list(value)
-    quadrilaterals = [
-        np.asarray(polygon, dtype=np.float64)
-        for polygon in polygons
-        if is_polygon(polygon) and len(polygon) == 4
-    ]
+    try:
+        quadrilaterals = [
+            np.asarray(polygon, dtype=np.float64)
+            for polygon in polygons
+            if is_polygon(polygon) and len(polygon) == 4
+        ]
+    except OverflowError as error:
+        raise InvalidFieldValueError(
+            f"{where} must hold numbers that a float can hold, got {short_text(polygons)}."
+        ) from error
     if not quadrilaterals:
         raise InvalidFieldValueError(
             f"{where} must hold a polygon of four points (x, y), got {_summary(polygons)}."
@@ -169,5 +175,5 @@ def _require_convex(ordered: np.ndarray, where: str) -> None:
 def _summary(polygons: Sequence[Any]) -> str:
     counts = [len(polygon) if is_polygon(polygon) else None for polygon in polygons]
     if any(count is None for count in counts):
-        return f"{polygons!r:.120}"
+        return short_text(polygons)
     return f"polygons of {', '.join(map(str, counts))} points"

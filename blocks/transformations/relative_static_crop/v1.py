@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AliasChoices, ConfigDict, Field
 
+from blocks.parameters import number
 from blocks.transformations.static_crop import crop_around
 from blocks.transformations.windows import numpy_window
 from execution_engine.block_api import (
@@ -17,7 +18,6 @@ from execution_engine.block_api import (
     WorkflowBlockManifest,
     WorkflowImageData,
 )
-from execution_engine.errors import InvalidFieldValueError
 from execution_engine.kinds.catalogue import FLOAT_ZERO_TO_ONE_KIND, IMAGE_KIND
 
 Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
@@ -101,8 +101,7 @@ class RelativeStaticCropBlockV1(WorkflowBlock):
         """`crops`: one crop an image, None where less than a pixel is left."""
         fractions = {"x_center": x_center, "y_center": y_center, "width": width, "height": height}
         for name, value in fractions.items():
-            if not 0.0 <= value <= 1.0:
-                raise InvalidFieldValueError(f"{name} must be a fraction from 0 to 1, got {value}")
+            number(name, value, 0, 1)
         return [{"crops": self._crop(image, x_center, y_center, width, height)} for image in images]
 
     def _crop(

@@ -119,6 +119,6 @@ def _check_size(boxes: list[tuple[int, ...]], scale: float) -> None:
     area = max((x1 - x0) * (y1 - y0) for x0, y0, x1, y1 in boxes)
     if area * scale * scale > MOST_PIXELS:
         raise InvalidFieldValueError(
-            f"Field `scale_factor`: {scale} times larger, a box of {area} px would have more than "
-            f"{MOST_PIXELS} px."
+            f"Field `scale_factor` must leave a box of {area} px at most {MOST_PIXELS} px, got "
+            f"{scale!r}."
         )

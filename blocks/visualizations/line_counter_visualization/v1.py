@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from blocks.parameters import whole_number
+from blocks.parameters import FARTHEST_PLACE, whole_number
 from blocks.visualizations.colour_text import NAMED_COLOURS, colour_of
 from blocks.visualizations.limits import fraction, line_thickness
 from blocks.visualizations.limits import text_scale as scale_of_text
@@ -124,9 +124,11 @@ class LineCounterVisualizationBlockV1(VisualizationBlock):
         colour, share = colour_of("color", color), fraction("opacity", opacity)
         start, end = read_points("zone", zone, at_least=2, at_most=2).tolist()
         width = line_thickness("thickness", thickness)
-        text = (
-            f"in: {whole_number('count_in', count_in)}, out: {whole_number('count_out', count_out)}"
+        entered, left = (
+            whole_number(name, count, -FARTHEST_PLACE, FARTHEST_PLACE)
+            for name, count in (("count_in", count_in), ("count_out", count_out))
         )
+        text = f"in: {entered}, out: {left}"
         style = TextStyle(
             colour=NAMED_COLOURS["BLACK"],
             background=NAMED_COLOURS["WHITE"],

@@ -19,6 +19,10 @@ from execution_engine.query_language.rows import (
     plain_values,
 )
 from execution_engine.query_language.site import Parameters, Site, Step
+from execution_engine.value_text import short_text
+
+# Beyond it floats leave whole numbers out, px.
+_FARTHEST = 2**53
 
 
 def property_of_all(operation: Operation, site: Site) -> Step:
@@ -139,14 +143,21 @@ def sort(operation: Operation, site: Site) -> Step:
 
 def grow(operation: Operation, site: Site) -> Step:
     """`DetectionsOffset`: boxes larger by half of the offset on each side, px, not clipped."""
-    half_x, half_y = operation.parameters["offset_x"] / 2, operation.parameters["offset_y"] / 2
+    half_x, half_y = (_way(operation, name, site) / 2 for name in ("offset_x", "offset_y"))
     return _moved_boxes(np.array([-half_x, -half_y, half_x, half_y]), site)
 
 
 def shift(operation: Operation, site: Site) -> Step:
     """`DetectionsShift`: boxes moved by px."""
-    x, y = operation.parameters["shift_x"], operation.parameters["shift_y"]
+    x, y = (_way(operation, name, site) for name in ("shift_x", "shift_y"))
     return _moved_boxes(np.array([x, y, x, y], dtype=np.float64), site)
+
+
+def _way(operation: Operation, name: str, site: Site) -> int:
+    way: int = operation.parameters[name]
+    if abs(way) > _FARTHEST:
+        raise site.failed(f"`{name}` must lie within {_FARTHEST} px, got {short_text(way)}")
+    return way
 
 
 def _moved_boxes(move: np.ndarray, site: Site) -> Step:

@@ -103,7 +103,7 @@ def aggregate_numbers(operation: Operation, site: Site) -> Step:
             return neutral
         try:
             return plain_value(function(elements))
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise site.wrong_input("a list of numbers", value, error) from error
 
     return step

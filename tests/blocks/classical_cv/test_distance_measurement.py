@@ -71,7 +71,7 @@ class TestScale:
             ({"calibration_method": "guess"}, "got 'guess'"),
             (
                 {"calibration_method": "reference object", "reference_width": 0},
-                "must be positive, got 0 and 2.5",
+                "must be positive, got 0.0 and 2.5",
             ),
             (
                 {"calibration_method": "reference object", "reference_object_class_name": "x"},

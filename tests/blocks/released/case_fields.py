@@ -42,6 +42,9 @@ _CLASS_IS_CAR = {
     ],
 }
 
+# Outputs of the case, where those of the step cannot be had all at once.
+OUTPUTS: dict[str, Fields] = {"inner_workflow": {"soft": "$steps.step.soft"}}
+
 # Values of fields, as they stand in the step.
 FIELDS: dict[str, Fields] = {
     "absolute_static_crop": {"x_center": 60, "y_center": 40, "width": 50, "height": 30},
@@ -59,6 +62,23 @@ FIELDS: dict[str, Fields] = {
     "csv_formatter": {"columns_data": {"answer": "$inputs.value"}},
     "detection_offset": {"offset_width": 8, "offset_height": 4},
     "frame_delay": {"offset": -1},
+    "inner_workflow": {
+        "workflow_definition": {
+            "version": "1.0",
+            "inputs": [
+                {"type": "WorkflowImage", "name": "photo"},
+                {"type": "WorkflowParameter", "name": "size", "default_value": 9},
+            ],
+            "steps": [
+                {
+                    "type": "roboflow_core/image_blur@v1", "name": "soft", "image": "$inputs.photo",
+                    "kernel_size": "$inputs.size",
+                },
+            ],
+            "outputs": [{"type": "JsonField", "name": "soft", "selector": "$steps.soft.image"}],
+        },
+        "parameter_bindings": {"photo": "$inputs.image"},
+    },
     "detections_consensus": {
         "predictions_batches": ["$inputs.predictions", "$inputs.others"], "required_votes": 2,
     },

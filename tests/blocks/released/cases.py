@@ -178,10 +178,10 @@ class CaseBuilder:
         ]  # fmt: skip
 
     def _outputs(self) -> list[dict[str, Any]]:
-        selectors = {}
+        selectors = dict(entry_for(case_fields.OUTPUTS, self._spec))
         if self._spec.is_control_flow:
             selectors["after"] = f"$steps.{AFTER}.output"
-        if self._spec.outputs or self._spec.dynamic_outputs:
+        if not selectors.keys() - {"after"} and (self._spec.outputs or self._spec.dynamic_outputs):
             selectors["found"] = f"$steps.{STEP}.*"
         return [
             {"type": "JsonField", "name": name, "selector": selector}

@@ -75,8 +75,9 @@ class TestCropAround:
 
     @pytest.mark.parametrize(("width", "height"), [(0, 5), (5, 0), (-1, 5)])
     def test_size_is_positive(self, width: int, height: int) -> None:
-        """A rectangle without area is refused with its numbers."""
-        with pytest.raises(ValueError, match=f"got width={width}, height={height}"):
+        """A rectangle without area is refused by the side that has none."""
+        name, side = ("width", width) if width < 1 else ("height", height)
+        with pytest.raises(ValueError, match=f"Field `{name}` must be .* from 1 to .*, got {side}"):
             crop_around(image(), 5, 5, width, height, "p")
 
 
@@ -163,7 +164,7 @@ class TestRelativeRun:
     @pytest.mark.parametrize("place", [(1.5, 0.5, 0.5, 0.5), (0.5, 0.5, -0.1, 0.5)])
     def test_fractions_out_of_range(self, place: tuple[float, ...]) -> None:
         """A reference that delivers no fraction is refused by name."""
-        with pytest.raises(ValueError, match=r"(x_center|width) must be a fraction from 0 to 1"):
+        with pytest.raises(ValueError, match=r"`(x_center|width)` must be a number from 0 to 1"):
             relative(image(), *place)
 
 

@@ -97,6 +97,19 @@ class TestInitParameters:
         assert "cannot be made with the init parameters q: " in str(caught.value)
         assert isinstance(caught.value.inner_error, TypeError)
 
+    def test_constructor_that_raises(self) -> None:
+        """Whatever else a constructor raises gets the name of the step."""
+
+        def init(self: Any, p: Any) -> None:
+            raise OSError("no such device")
+
+        with pytest.raises(BlockInterfaceError) as caught:
+            run(ASK, {}, asking(init=init), init_parameters={"p": 1})
+        message = str(caught.value)
+        assert message.startswith("Step 'a': ")
+        assert message.endswith(" cannot be made: OSError: no such device")
+        assert isinstance(caught.value.inner_error, OSError)
+
     def test_error_of_the_constructor_passes(self) -> None:
         """A `WorkflowError` of a constructor is raised as it is."""
         own = WorkflowEnvironmentConfigurationError("not set up")

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import time
 from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Timer
 from typing import Any
 
 import pytest
 
 from execution_engine import ExecutionEngine
 from execution_engine.block_api import Batch
-from execution_engine.errors import RuntimeInputError, StepExecutionError
-from execution_engine.executor.futures import resolve_futures
+from execution_engine.errors import (
+    RunCancelledError,
+    RunDeadlineExceededError,
+    RuntimeInputError,
+    StepExecutionError,
+)
+from execution_engine.executor.futures import DEFAULT_TIMEOUT, resolve_futures
+from execution_engine.executor.limits import CancellationToken
 from tests.execution_engine.toy_blocks import (
     batch_input,
     block,
@@ -124,6 +132,24 @@ class TestRun:
         with pytest.raises(RuntimeInputError) as caught:
             run(CHAIN, {"x": [1]}, faulty)
         assert caught.value is own
+
+    @pytest.mark.parametrize("outputs", [CHAIN["outputs"], CHAIN["outputs"][:1]])
+    @pytest.mark.parametrize("limit", ["deadline", "cancellation"])
+    def test_a_run_that_must_stop_does_not_wait(self, limit: str, outputs: Any) -> None:
+        """A promise that nobody keeps holds no run past its deadline or its cancellation."""
+        never = block("t/promise@v1", lambda x: {"out": Future()}, futures=True)
+        steps = CHAIN["steps"] if len(outputs) == 2 else CHAIN["steps"][:1]
+        definition = {**CHAIN, "steps": steps, "outputs": outputs}
+        token = CancellationToken()
+        given: dict[str, Any] = {"deadline": 0.1} if limit == "deadline" else {}
+        if limit == "cancellation":
+            given["cancellation"] = token
+            Timer(0.1, token.cancel).start()
+        expected = RunDeadlineExceededError if limit == "deadline" else RunCancelledError
+        started = time.monotonic()
+        with pytest.raises(expected, match="while it waited for the results of step 'p'"):
+            run(definition, {"x": [1]}, never, **given)
+        assert time.monotonic() - started < DEFAULT_TIMEOUT / 2
 
     def test_error_handler_is_called(self) -> None:
         """The host's handler sees the failure of a future like any other."""

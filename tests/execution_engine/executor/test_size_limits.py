@@ -12,11 +12,12 @@ from execution_engine.errors import (
     RuntimeLimitsCausedStepExecutionError,
     RunTooLargeError,
 )
-from execution_engine.executor.limits import RunLimits, SizeLimits
+from execution_engine.executor.limits import RunLimits
 from execution_engine.images.codec import ImageCodec
 from execution_engine.images.image_data import WorkflowImageData
 from execution_engine.images.metadata import ImageParentMetadata
 from execution_engine.kinds.codec import DecodingContext
+from execution_engine.size_limits import SizeLimits
 from workflows.session import Session
 from workflows.settings import WeftlensSettings
 

@@ -16,6 +16,7 @@ from inference_models.errors import (
     DirectLocalStorageAccessError,
     InvalidParameterError,
     ModelInputError,
+    ModelLoadingError,
     ModelManagerClosedError,
     ModelNotFoundError,
 )
@@ -239,6 +240,34 @@ class TestIds:
             assert "masks_resolution_factor" not in description.parameters
             (status,) = manager.list_models()
             assert (status.loaded, status.loads, manager.total_bytes) == (False, 0, 0)
+
+
+class TestMendedPackages:
+    """A package that did not load and is put right while the manager runs."""
+
+    def test_is_read_anew(self, networks: Any, detector: str, tmp_path: Path) -> None:
+        """Nothing of the package that failed is remembered, files that are gone among it."""
+        whole = Path(detector).read_bytes()
+        place = networks.directory(
+            tmp_path / "models" / "boxes" / "3",
+            networks.config(),
+            lambda path: path.write_bytes(whole[: len(whole) // 2]),
+        )
+        (weights,) = place.glob("*.onnx")
+        stray = place / f"{weights.name}.part"
+        stray.write_bytes(b"left by a copy that broke off")
+        image = networks.rectangles((64, 64), red=(5, 10, 20, 30))
+        with ModelManager(model_directories=[tmp_path / "models"]) as manager:
+            manager.register_alias("mine", "boxes/3")
+            for model_id in ("boxes/3", "mine"):
+                with pytest.raises(ModelLoadingError):
+                    manager.infer(model_id, image)
+            stray.unlink()
+            weights.write_bytes(whole)
+            for model_id in ("boxes/3", "mine"):
+                assert len(manager.infer(model_id, image)[0]) == 1
+            (status,) = manager.list_models()
+            assert status.loads == 1
 
 
 class TestClose:

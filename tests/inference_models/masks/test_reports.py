@@ -66,7 +66,7 @@ class TestInnerContourFillsTheHole:
         masks = InstanceMasks.from_dense(donut)
         back = decode_rle(encode_masks(masks))
         np.testing.assert_array_equal(back.to_dense(), donut)
-        assert largest_polygons(masks).filled_area.tolist() == [100 * 100]
+        assert largest_polygons(masks).filled_area().tolist() == [100 * 100]
 
 
 class TestRowMajorMaskRaisesOrComesOutWrong:

@@ -200,6 +200,13 @@ class TestResume:
 
 
 class TestDetectorTraining:
+    @pytest.mark.parametrize(("task", "keypoints"), [("oriented", 0), ("pose", 3)])
+    def test_tasks_without_a_loss(self, task: Any, keypoints: int) -> None:
+        """Angles and keypoints have no part of the loss, so such networks are refused."""
+        config = DetectorConfig(task, "p", 2, keypoint_count=keypoints)
+        with pytest.raises(ValueError, match=f'detect or segment can be trained, got "{task}"'):
+            DetectorTraining(config, ["a", "b"])
+
     def test_class_names_must_fit(self) -> None:
         """As many names as classes."""
         with pytest.raises(ValueError, match="4 classes need names"):

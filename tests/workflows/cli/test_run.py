@@ -404,6 +404,7 @@ class TestUsage:
         [
             ([], "the workflow needs an image for 'image'; give --image FILE"),
             (["x.png", "-p", "kernel"], "--param takes NAME=VALUE, got 'kernel'"),
+            (["x.png", "--image-format", "jpg"], "--image-format goes with --out FOLDER"),
             (
                 ["x.png", "-p", "kernl=3"],
                 "--param kernl: the workflow has no input 'kernl'; it has image, kernel "

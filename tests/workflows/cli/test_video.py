@@ -213,6 +213,66 @@ class TestVideoCommand:
         assert "source 0, frame 6: the workflow failed" in shown.err
         assert "no frame had a result" in shown.out
 
+    @pytest.mark.parametrize("fault", ["no source", "no video", "no workflow", "no result"])
+    def test_old_results_stay_until_there_are_new_ones(
+        self, workflow: Path, clip: Path, tmp_path: Path, fault: str
+    ) -> None:
+        """A source that does not open and a workflow that does not run lose no results and no
+        video of an earlier run.
+        """
+        results, out = tmp_path / "r.jsonl", tmp_path / "o.mp4"
+        results.write_text("old\n")
+        out.write_bytes(b"old")
+        if fault == "no source":
+            clip.unlink()
+        elif fault == "no video":
+            clip.write_bytes(b"no video")
+        else:
+            definition = broken_workflow() if fault == "no result" else {"steps": 1}
+            workflow.write_text(json.dumps(definition))
+        command = ["video", str(workflow), str(clip), "--results", str(results)]
+        if fault != "no result":  # that workflow has no picture to write
+            command += ["--out", str(out)]
+        assert run_app(command) == 1
+        assert results.read_text() == "old\n"
+        assert out.read_bytes() == b"old"
+
+    def test_new_results_replace_old_ones_at_once(
+        self, workflow: Path, clip: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Each line is in the file when the next result comes, and nothing of the old ones."""
+        results, seen = tmp_path / "r.jsonl", []
+        results.write_text("old\n" * 100)
+        written = command_module._write_lines
+
+        def looked_at(*arguments: Any) -> None:
+            written(*arguments)
+            seen.append(len(lines_of(results)))
+
+        monkeypatch.setattr(command_module, "_write_lines", looked_at)
+        assert run_app(["video", str(workflow), str(clip), "--results", str(results)]) == 0
+        assert seen == [1, 2, 3, 4, 5, 6]
+
+    def test_results_into_a_pipe(self, workflow: Path, clip: Path) -> None:
+        """What is no file is written to as it is."""
+        command = [sys.executable, "-m", "workflows.cli.main", "video", str(workflow), str(clip)]
+        done = subprocess.run(
+            [*command, "--results", "/dev/stdout"], capture_output=True, text=True, timeout=120
+        )
+        assert done.returncode == 0, done.stderr
+        lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+        assert [json.loads(line)["results"]["count"] for line in lines] == list(range(6))
+
+    def test_results_that_cannot_be_written(
+        self, workflow: Path, clip: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """That is said before a frame is run."""
+        results = tmp_path / "no" / "r.jsonl"
+        assert run_app(["video", str(workflow), str(clip), "--results", str(results)]) == 1
+        shown = capsys.readouterr()
+        assert f"cannot be written '{results}'" in shown.err
+        assert "0 of 0 frames" not in shown.out
+
     def test_an_interrupt_keeps_what_was_done(
         self,
         workflow: Path,

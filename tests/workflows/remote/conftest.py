@@ -95,8 +95,11 @@ class FakeServer:
                 for name, value in headers.items():
                     self.send_header(name, value)
                 self.send_header("Content-Length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
+                try:
+                    self.end_headers()
+                    self.wfile.write(data)
+                except ConnectionError:
+                    self.close_connection = True  # the client has gone
 
         self._server = ThreadingHTTPServer(("127.0.0.1", self._port), Handler)
         self._server.daemon_threads = True
@@ -124,6 +127,82 @@ def fake_server() -> Iterator[FakeMaker]:
 
     def make(answer: Callable[[Request], Reply]) -> FakeServer:
         made.append(FakeServer(answer))
+        return made[-1]
+
+    yield make
+    for server in made:
+        server.stop()
+
+
+class RawServer:
+    """Hands each connection to `talk`, which gets the socket and an event that says when to stop;
+    for what no HTTP server does.
+    """
+
+    def __init__(self, talk: Callable[[socket.socket, threading.Event], None]) -> None:
+        self._talk = talk
+        self._stopping = threading.Event()
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener.settimeout(0.02)
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self.connections = 0
+        self._threads = [threading.Thread(target=self._accept)]
+        self._threads[0].start()
+
+    def stop(self) -> None:
+        """Ends all talking and closes the port."""
+        self._stopping.set()
+        for thread in self._threads:
+            thread.join()
+        self._listener.close()
+
+    def _accept(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                peer, _ = self._listener.accept()
+            except TimeoutError:
+                continue
+            self.connections += 1
+            self._threads.append(threading.Thread(target=self._serve, args=(peer,)))
+            self._threads[-1].start()
+
+    def _serve(self, peer: socket.socket) -> None:
+        with peer:
+            peer.settimeout(30)
+            try:
+                self._talk(peer, self._stopping)
+            except OSError:
+                return  # the client has gone, which is what most tests are about
+
+
+def read_request(peer: socket.socket) -> bytes:
+    """The head of one request; its body is read and left out."""
+    received = b""
+    while b"\r\n\r\n" not in received:
+        piece = peer.recv(65536)
+        if not piece:
+            raise ConnectionResetError
+        received += piece
+    head, _, body = received.partition(b"\r\n\r\n")
+    length = 0
+    for line in head.lower().split(b"\r\n"):
+        if line.startswith(b"content-length:"):
+            length = int(line.partition(b":")[2])
+    while len(body) < length:
+        body += peer.recv(65536)
+    return head
+
+
+RawMaker = Callable[[Callable[[socket.socket, threading.Event], None]], RawServer]
+
+
+@pytest.fixture
+def raw_server() -> Iterator[RawMaker]:
+    """Makes raw servers and stops them after the test."""
+    made: list[RawServer] = []
+
+    def make(talk: Callable[[socket.socket, threading.Event], None]) -> RawServer:
+        made.append(RawServer(talk))
         return made[-1]
 
     yield make

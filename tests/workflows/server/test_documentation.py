@@ -20,6 +20,15 @@ class TestServingPage:
             name: field.description for name, field in ServerSettings.model_fields.items()
         }
 
+    def test_says_what_is_inert(self, client: TestClient) -> None:
+        """A member that is taken without effect says so, on the page and in the schema."""
+        assert "`debug` is known\nand without effect" in PAGE
+        paths = client.get("/openapi.json").json()["paths"]
+        for path in ("/workflows/run", "/{workspace}/workflows/{workflow_id}"):
+            content = paths[path]["post"]["requestBody"]["content"]
+            debug = content["application/json"]["schema"]["properties"]["debug"]
+            assert "without effect" in debug["description"]
+
     def test_lists_every_metric(self, client: TestClient) -> None:
         """Each family of metrics is named, also those of a model in memory."""
         client.post("/model/add", json={"model_id": "parts-seg/1"})

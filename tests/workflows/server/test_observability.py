@@ -149,6 +149,27 @@ class TestMetrics:
         assert 'route="/{workspace}/workflows/{workflow_id}"' in text
         assert "/x" not in text
 
+    @pytest.mark.parametrize(
+        ("method", "path", "route"),
+        [
+            ("POST", "/workflows/run", "/workflows/run"),
+            ("POST", "/shop/workflows/count", "/{workspace}/workflows/{workflow_id}"),
+            ("POST", "/infer/object_detection", "/infer/object_detection"),
+            ("PUT", "/workflows/run", "/workflows/run"),
+            ("POST", "/no/such/route/here", "(no route)"),
+        ],
+    )
+    def test_counts_what_is_refused_before_routing(
+        self, client: TestClient, method: str, path: str, route: str
+    ) -> None:
+        """A body that is no JSON counts under the route that its path belongs to."""
+        headers = {"content-type": "application/json"}
+        assert client.request(method, path, content=b"{", headers=headers).status_code == 400
+        counted = f'weftlens_requests_total{{method="{method}",route="{route}",status="400"}} 1.0'
+        text = client.get("/metrics").text
+        assert counted in text
+        assert text.count('status="400"') == 2  # the counter, and when it was made
+
     def test_belongs_to_one_application(self, make_app: Any) -> None:
         """Two applications in one process count apart."""
         with TestClient(make_app()) as one, TestClient(make_app()) as two:

@@ -261,6 +261,71 @@ class TestChoice:
         assert plan_upgrade(REGISTRY, text).steps == ()
 
 
+class TestInnerWorkflows:
+    STEP = (
+        f'{{"type": "{DETECTION}@v2", "name": "m", "images": "$inputs.image", "model_id": "a/1"}}'
+    )
+    NEWER = (
+        f'{{"type": "{DETECTION}@v3", "name": "m", "images": "$inputs.image", "model_id": "a/1", '
+        '"confidence_mode": "custom", "custom_confidence": 0.4}'
+    )
+
+    @staticmethod
+    def around(text: str, name: str = "n") -> str:
+        """A step that holds a workflow."""
+        return (
+            f'{{"type": "roboflow_core/inner_workflow@v1", "name": "{name}",'
+            f' "workflow_definition": {text}, "parameter_bindings": {{"image": "$inputs.image"}}}}'
+        )
+
+    def nested(self, step: str, outer: str) -> str:
+        """A workflow with a step inside of it, deeper inside of it, and in itself."""
+        deeper = workflow(self.around(workflow(step), "deep"), step)
+        return workflow(outer, self.around(deeper))
+
+    def test_steps_inside(self) -> None:
+        """Steps of inner workflows are upgraded where they are written, at any depth."""
+        upgrade = plan_upgrade(REGISTRY, self.nested(self.STEP, self.STEP))
+        assert upgrade.text == self.nested(self.NEWER, self.NEWER)
+        assert [(step.name, step.where) for step in upgrade.steps] == [
+            ("m", "/steps/0"),
+            ("n__deep__m", "/steps/1/workflow_definition/steps/0/workflow_definition/steps/0"),
+            ("n__m", "/steps/1/workflow_definition/steps/1"),
+        ]
+        assert (upgrade.problems, upgrade.not_entered) == ((), ())
+
+    def test_one_of_them(self) -> None:
+        """A step inside is named as it is called in the whole; values go by that name too."""
+        upgrade = plan_upgrade(
+            REGISTRY,
+            self.nested(self.STEP, self.STEP),
+            names=["n__m"],
+            values={("n__m", "custom_confidence"): "0.7"},
+        )
+        deeper = workflow(
+            self.around(workflow(self.STEP), "deep"), self.NEWER.replace("0.4", "0.7")
+        )
+        assert upgrade.text == workflow(self.STEP, self.around(deeper))
+
+    def test_all_of_one(self) -> None:
+        """The name of the step that holds a workflow stands for the steps inside."""
+        upgrade = plan_upgrade(REGISTRY, self.nested(self.STEP, self.STEP), names=["n"])
+        assert upgrade.text == self.nested(self.NEWER, self.STEP)
+
+    @pytest.mark.parametrize(
+        "step",
+        [
+            '{"type": "roboflow_core/inner_workflow@v1", "name": "n", "workflow_definition": []}',
+            '{"type": "roboflow_core/inner_workflow@v1", "name": "n", "workflow_id": "w"}',
+        ],
+    )
+    def test_what_cannot_be_read(self, step: str) -> None:
+        """An inner workflow that is not there or cannot be read is named, the rest is upgraded."""
+        upgrade = plan_upgrade(REGISTRY, workflow(step, self.STEP))
+        assert upgrade.text == workflow(step, self.NEWER)
+        assert upgrade.not_entered == ("n",)
+
+
 class TestText:
     def test_formatting_stays(self) -> None:
         """Byte order mark, Windows line ends, tabs, escapes and order stay; two lines change."""

@@ -128,6 +128,17 @@ class TestVideoWriter:
             VideoWriter(path, 30.0).write(picture(1), 0.0)
         assert not path.exists()
 
+    def test_without_encoder_the_old_video_stays(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """What cannot be written replaces nothing."""
+        monkeypatch.setitem(writer._ENCODERS, ".mp4", (("nope", dict[str, str]()),))
+        path = tmp_path / "out.mp4"
+        path.write_bytes(b"old")
+        with pytest.raises(VideoWriterError, match="No encoder takes"):
+            VideoWriter(path, 30.0).write(picture(1), 0.0)
+        assert path.read_bytes() == b"old"
+
     def test_a_folder_that_is_not_there_is_an_error(self, tmp_path: Path) -> None:
         """The message names the file."""
         with pytest.raises(VideoWriterError, match=r"no/out\.mp4' cannot be written: No such file"):

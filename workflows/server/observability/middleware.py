@@ -16,6 +16,7 @@ from workflows.server.errors import ErrorAnswer, error_answer
 from workflows.server.faults import ClientGoneError, NotBuiltError, RequestFault
 from workflows.server.observability.json_log import FIELDS
 from workflows.server.observability.records import SCOPE_KEY, RequestRecord, new_record
+from workflows.server.observability.route_templates import RouteTemplates
 
 if TYPE_CHECKING:
     from workflows.server.host import ServerHost
@@ -28,7 +29,6 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 _LOG = logging.getLogger("weftlens.server")
 _ACCESS_LOG = logging.getLogger("weftlens.access")
-_UNMATCHED = "(no route)"
 # Probes come every few seconds and say nothing.
 _QUIET_PATHS = frozenset({"/healthz", "/readyz", "/metrics"})
 
@@ -39,11 +39,13 @@ class RequestObserver:
     Args:
         app: what handles the requests.
         host: metrics and settings.
+        routes: which route a request counts under.
     """
 
-    def __init__(self, app: App, host: ServerHost) -> None:
+    def __init__(self, app: App, host: ServerHost, routes: RouteTemplates) -> None:
         self._app = app
         self._host = host
+        self._routes = routes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handles one connection of any kind."""
@@ -101,8 +103,8 @@ class RequestObserver:
         return answer
 
     def _note(self, scope: Scope, record: RequestRecord, status: int, sent: int) -> None:
-        # The router leaves the route it took; its template has few values, a path has many.
-        route = getattr(scope.get("route"), "path", None) or _UNMATCHED
+        # A template has few values, a path has many.
+        route = self._routes.template_of(scope)
         status = status or 499
         metrics = self._host.metrics
         metrics.requests.labels(scope["method"], route, str(status)).inc()

@@ -1,6 +1,6 @@
 """Connections on which no request comes. `uvicorn` waits for the headers of a request for ever, and
 keeps every connection open after an answer: a client could hold all connections with a few bytes on
-each. Looks at no request.
+each. Says when such a connection ends; looks into no request.
 """
 
 from __future__ import annotations
@@ -13,7 +13,11 @@ from typing import Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from workflows.server.faults import ShuttingDownError
+from workflows.server.security.unread_answers import UnreadAnswers
+
 Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 _CLOSE = (b"connection", b"close")
@@ -53,14 +57,18 @@ class IdleConnections:
         return self._waiting.total()
 
 
-def server_protocol(header_timeout: float, idle_connections: IdleConnections) -> type[H11Protocol]:
-    """The HTTP/1.1 protocol of uvicorn with limits on connections that bring no request.
+def server_protocol(
+    header_timeout: float, idle_connections: IdleConnections, unread_answers: UnreadAnswers
+) -> type[H11Protocol]:
+    """The HTTP/1.1 protocol of uvicorn with limits on connections that bring no request, or take
+    no answer, and an end to bodies that still come when the server is stopped.
 
     Args:
         header_timeout: seconds from the opening of a connection, or from the first byte of a
             further request on it, to the end of the headers.
         idle_connections: decides which connections may wait for a further request; an answer says
             to the client that its connection closes where that may not wait.
+        unread_answers: ends connections whose clients do not take what they asked for.
     """
 
     class ServerProtocol(H11Protocol):
@@ -68,6 +76,7 @@ def server_protocol(header_timeout: float, idle_connections: IdleConnections) ->
 
         _header_timer: asyncio.TimerHandle | None = None
         _is_idle = False
+        _is_stopping = False
 
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             super().__init__(*args, **kwargs)
@@ -78,6 +87,8 @@ def server_protocol(header_timeout: float, idle_connections: IdleConnections) ->
             super().connection_made(transport)
             # Through a Unix socket there are no addresses: all is one host.
             self._host = self.client[0] if self.client else ""
+            # Writing pauses as soon as a byte is left over, so that each of them is counted.
+            transport.set_write_buffer_limits(high=0)
             self._watch_headers()
 
         def data_received(self, data: bytes) -> None:
@@ -88,7 +99,16 @@ def server_protocol(header_timeout: float, idle_connections: IdleConnections) ->
         def connection_lost(self, exc: Exception | None) -> None:
             self._stop_watching()
             self._leave_idle()
+            unread_answers.remove(self.transport)
             super().connection_lost(exc)
+
+        def pause_writing(self) -> None:
+            super().pause_writing()
+            unread_answers.add(self.transport)
+
+        def resume_writing(self) -> None:
+            unread_answers.remove(self.transport)
+            super().resume_writing()
 
         def on_response_complete(self) -> None:
             super().on_response_complete()
@@ -97,15 +117,34 @@ def server_protocol(header_timeout: float, idle_connections: IdleConnections) ->
                 self._is_idle = True
                 idle_connections.add(self._host)
 
-        async def _answer(self, scope: Any, receive: Any, send: Send) -> None:
+        def shutdown(self) -> None:
+            super().shutdown()
+            self._is_stopping = True
+            if self.cycle is not None and self.cycle.more_body:
+                self.cycle.message_event.set()
+
+        async def _answer(self, scope: Any, receive: Receive, send: Send) -> None:
+            async def ending_receive() -> Message:
+                message = await receive()
+                if self._is_stopping and message.get("more_body"):
+                    # It would be refused when it is complete, which may take long.
+                    raise ShuttingDownError(
+                        "The server is being stopped and takes no new requests.",
+                        {"Retry-After": "1"},
+                    )
+                return message
+
             async def closing_send(message: Message) -> None:
-                if message["type"] == "http.response.start" and idle_connections.is_full(
-                    self._host
-                ):
-                    message["headers"] = [*message.get("headers", ()), _CLOSE]
+                if message["type"] == "http.response.start" and self._must_close():
+                    headers = [*message.get("headers", ())]
+                    message["headers"] = headers if _CLOSE in headers else [*headers, _CLOSE]
                 await send(message)
 
-            await self._application(scope, receive, closing_send)
+            await self._application(scope, ending_receive, closing_send)
+
+        def _must_close(self) -> bool:
+            # A request that came ahead of its turn is answered, not thrown away.
+            return idle_connections.is_full(self._host) and not self.conn.trailing_data[0]
 
         def _leave_idle(self) -> None:
             if self._is_idle:

@@ -1,5 +1,4 @@
-"""Masks of instances on the network's canvas and on the image, dense, in torch: the form training
-is scored in.
+"""Masks of instances on the network's canvas, dense, in torch: the form training is scored in.
 
 Predictions of a loaded model take the way of `inference_models.masks`, which makes no dense canvas.
 """
@@ -9,8 +8,6 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 from torch.nn import functional
-
-from inference_models.preprocessing.geometry import ImageTransform
 
 # Instances enlarged at a time: at 640 px sixteen canvases of float32 take 26 MB.
 _CHUNK = 16
@@ -60,22 +57,3 @@ def inside_boxes(boxes: Tensor, size: tuple[int, int]) -> Tensor:
     columns = (x >= x1) & (x < x2)
     rows = (y >= y1) & (y < y2)
     return rows[:, :, None] & columns[:, None, :]
-
-
-def masks_to_image(masks: Tensor, transform: ImageTransform) -> Tensor:
-    """(n, h, w) bool masks on the image from (n, H, W) ones on the canvas, nearest neighbour.
-
-    Args:
-        masks: on the network's canvas.
-        transform: where the image lies in it; without a static crop.
-    """
-    (height, width), (left, top) = transform.original_size, transform.pads[:2]
-    scale_x, scale_y = transform.scale_wh
-    rows = _sources(height, scale_y, top, masks.shape[1], masks.device)
-    columns = _sources(width, scale_x, left, masks.shape[2], masks.device)
-    return masks[:, rows][:, :, columns]
-
-
-def _sources(count: int, scale: float, pad: int, side: int, device: torch.device) -> Tensor:
-    centres = torch.arange(count, dtype=torch.float64, device=device) + 0.5
-    return torch.floor(centres * scale + pad).long().clamp(0, side - 1)

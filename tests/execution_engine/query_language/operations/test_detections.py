@@ -290,6 +290,17 @@ class TestDetectionsShift:
         moved = run(toy([[1, 2, 3, 5]]), {"type": "DetectionsShift", "shift_x": -3, "shift_y": 4})
         assert moved.xyxy.tolist() == [[-2.0, 6.0, 0.0, 9.0]]
 
+    @pytest.mark.parametrize("way", [10**30, -(10**100), 10**400])
+    @pytest.mark.parametrize("name", ["shift_y", "offset_x"])
+    def test_too_far(self, run: Run, toy: Make, name: str, way: int) -> None:
+        """Ways that floats do not hold are refused by field, also by `DetectionsOffset`."""
+        zeros: dict[str, Any] = {
+            "shift_y": {"type": "DetectionsShift", "shift_x": 0},
+            "offset_x": {"type": "DetectionsOffset", "offset_y": 0},
+        }
+        with pytest.raises(OperationError, match=f"`{name}` must lie within 9007.* px, got "):
+            run(toy([[1, 2, 3, 5]]), {**zeros[name], name: way})
+
 
 class TestDetectionsToDictionary:
     def test_is_what_the_codec_writes(self, run: Run, toy: Make) -> None:

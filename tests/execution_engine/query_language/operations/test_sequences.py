@@ -145,9 +145,9 @@ class TestNumericSequenceAggregate:
         assert run([], operation) is None
         assert run([], {**operation, "neutral_value": 0}) == 0
 
-    @pytest.mark.parametrize("value", [5, None, [1, "a"], [None]])
+    @pytest.mark.parametrize("value", [5, None, [1, "a"], [None], [10**400, 0.5]])
     def test_refuses(self, run: Run, value: Any) -> None:
-        """What is no list of numbers is an error."""
+        """What is no list of numbers, or cannot be added, is an error."""
         with pytest.raises(
             InvalidInputTypeError, match=r"NumericSequenceAggregate at .* expects a list"
         ):

@@ -170,6 +170,21 @@ class TestIdleConnections:
                 )
                 assert answer.count(b"HTTP/1.1 200") == 4
 
+    def test_a_request_sent_ahead_where_none_may_wait(self, live: Callable[..., Any]) -> None:
+        """An answer does not close its connection while the next request of it is here."""
+        request = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        with live(max_idle_connections=0) as server:
+            answer = exchange(server.address, request * 3)
+            assert answer.count(b"HTTP/1.1 200") == 3
+            assert answer.lower().count(b"connection: close") == 1
+
+    def test_a_refusal_says_once_that_it_closes(self, live: Callable[..., Any]) -> None:
+        """An answer that closes its connection anyway gets no second header for it."""
+        with live(max_idle_connections=0, max_body_bytes=10) as server:
+            answer = exchange(server.address, HEAD + b"Content-Length: 11\r\n\r\n")
+            assert answer.startswith(b"HTTP/1.1 413")
+            assert answer.lower().count(b"connection: close") == 1
+
     def test_a_closed_pool(
         self, live: Callable[..., Any], until: Callable[[Callable[[], bool]], None]
     ) -> None:

@@ -11,16 +11,7 @@ from inference_models.families.native.decoding.masks import (  # noqa: E402
     assemble_masks,
     inside_boxes,
     mask_logits,
-    masks_to_image,
 )
-from inference_models.packages import NetworkInput  # noqa: E402
-from inference_models.preprocessing import plan_transform  # noqa: E402
-
-
-def _letterbox(size: tuple[int, int]) -> NetworkInput:
-    return NetworkInput.model_validate(
-        {"training_input_size": {"height": size[0], "width": size[1]}, "resize_mode": "letterbox"}
-    )
 
 
 class TestInsideBoxes:
@@ -74,20 +65,3 @@ class TestAssembleMasks:
         """The logits are the sum of the weighted prototypes."""
         logits = mask_logits(torch.tensor([[2.0, -1.0]]), torch.ones(2, 1, 3))
         assert logits.tolist() == [[[1, 1, 1]]]
-
-
-class TestMasksToImage:
-    """`masks_to_image`."""
-
-    @pytest.mark.parametrize("size", [(37, 64), (64, 64), (90, 31), (1, 5), (200, 300)])
-    def test_nearest_through_the_letterbox(self, size: tuple[int, int]) -> None:
-        """Each pixel of the image takes the canvas pixel its centre lies in."""
-        transform = plan_transform(size, _letterbox((64, 96)))
-        canvas = torch.from_numpy(np.random.default_rng(0).random((2, 64, 96)) > 0.5)
-        masks = masks_to_image(canvas, transform)
-        assert masks.shape == (2, *size)
-        y, x = np.mgrid[: size[0], : size[1]] + 0.5
-        places = transform.points_to_network(np.stack([x, y], -1))
-        columns = np.clip(np.floor(places[..., 0]).astype(int), 0, 95)
-        rows = np.clip(np.floor(places[..., 1]).astype(int), 0, 63)
-        assert (masks.numpy() == canvas.numpy()[:, rows, columns]).all()
