@@ -103,9 +103,9 @@ def _assemble_batch(
     value = given.get(name)
     if value is None:
         known = ", ".join(given) or "nothing"
+        found = "is null" if name in given else f"was not given; the run got: {known}"
         raise RuntimeInputError(
-            f"Input '{name}' ({item.declaration.type}) was not given; the run got: {known}.",
-            context=_ASSEMBLY,
+            f"Input '{name}' ({item.declaration.type}) {found}.", context=_ASSEMBLY
         )
 
     decoded = 0

@@ -8,13 +8,14 @@ import errno
 import logging
 import signal
 import socket
+import time
 from types import FrameType
 
 import uvicorn
 from fastapi import FastAPI
 
 from workflows.server.host import ServerHost
-from workflows.server.memory import keep_freed_memory
+from workflows.server.memory import KeptMemory, give_back_freed_memory, keep_freed_memory
 from workflows.server.security.connections import IdleConnections, server_protocol
 from workflows.server.security.headers import MOST_HEADER_BYTES, is_loopback
 from workflows.server.security.unread_answers import UnreadAnswers
@@ -26,6 +27,8 @@ _LOG = logging.getLogger("weftlens.server")
 _LAST_CALL = 0.1
 # What is left to the framework after every request was answered by us.
 _GRACE = 5
+# Seconds without a request after which kept memory goes back to the system.
+_IDLE_BEFORE_GIVING_BACK = 10.0
 
 
 class PortTakenError(Exception):
@@ -50,6 +53,7 @@ class DrainingServer(uvicorn.Server):
         super().__init__(config)
         self._host = host
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._kept = KeptMemory(give_back_freed_memory, _IDLE_BEFORE_GIVING_BACK)
         self.port_is_taken = False
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -61,6 +65,16 @@ class DrainingServer(uvicorn.Server):
             cause = stop.__context__  # the framework has logged it and gives up
             self.port_is_taken = isinstance(cause, OSError) and cause.errno == errno.EADDRINUSE
             raise
+
+    async def on_tick(self, counter: int) -> bool:
+        """Called ten times a second by the framework; true ends the server."""
+        if self._host.settings.keep_freed_memory and counter % 10 == 0:
+            admission = self._host.admission
+            busy = admission.queued + admission.running > 0
+            give_back = self._kept.after(self.server_state.total_requests, busy, time.monotonic())
+            if give_back is not None:
+                await asyncio.to_thread(give_back)
+        return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Ends the server."""

@@ -167,7 +167,9 @@ class ServerSettings(BaseSettings):
 
     cv2_threads: PositiveInt = Field(1, description="Threads OpenCV uses in one call.")
     keep_freed_memory: bool = Field(
-        True, description="Keep the memory of pictures for the next ones (GNU C library only)."
+        True,
+        description="Keep the memory of pictures for the next ones, until nothing is asked for 10 "
+        "seconds (GNU C library only).",
     )
     expose_tracebacks: bool = Field(
         True, description="Put the traceback of a failed block into the error body."

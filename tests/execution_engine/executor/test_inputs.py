@@ -86,7 +86,7 @@ class TestBatchSize:
             ({"x": 1}, "Input 'z' (WorkflowBatchInput) was not given; the run got: x."),
             (
                 {"x": 1, "z": None},
-                "Input 'z' (WorkflowBatchInput) was not given; the run got: x, z.",
+                "Input 'z' (WorkflowBatchInput) is null.",
             ),
             ({}, "Input 'x' (WorkflowBatchInput) was not given; the run got: nothing."),
         ],

@@ -200,6 +200,13 @@ class TestReadyz:
             assert client.get("/healthz").status_code == 200
 
 
+class TestProbes:
+    @pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+    def test_head(self, client: TestClient, path: str) -> None:
+        """Load balancers that ask for the head alone get the status of the whole."""
+        assert client.head(path).status_code == client.get(path).status_code
+
+
 class TestModelMetrics:
     def test_count_batches_of_the_network(self, make_app: Any, discs: Any) -> None:
         """With dynamic batching, runs of the network are counted by their size."""

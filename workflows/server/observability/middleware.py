@@ -13,7 +13,12 @@ import orjson
 
 from execution_engine.executor.secrets import Secrets
 from workflows.server.errors import ErrorAnswer, error_answer
-from workflows.server.faults import ClientGoneError, NotBuiltError, RequestFault
+from workflows.server.faults import (
+    ClientGoneError,
+    NotBuiltError,
+    RequestFault,
+    ShuttingDownError,
+)
 from workflows.server.observability.json_log import FIELDS
 from workflows.server.observability.records import SCOPE_KEY, RequestRecord, new_record
 from workflows.server.observability.route_templates import RouteTemplates
@@ -99,7 +104,8 @@ class RequestObserver:
             if not isinstance(error, RequestFault) or error.__cause__ is not None:
                 text = "".join(traceback.format_exception(error))
                 fields["traceback"] = secrets.in_text(text)
-            _LOG.error(secrets.in_text(f"request failed: {error}"), extra={FIELDS: fields})
+            level = logging.INFO if isinstance(error, ShuttingDownError) else logging.ERROR
+            _LOG.log(level, secrets.in_text(f"request failed: {error}"), extra={FIELDS: fields})
         return answer
 
     def _note(self, scope: Scope, record: RequestRecord, status: int, sent: int) -> None:

@@ -19,11 +19,13 @@ def health_router(host: ServerHost) -> APIRouter:
     """The routes over one host."""
     router = APIRouter(tags=[_TAG])
 
+    @router.head("/healthz", include_in_schema=False)
     @router.get("/healthz")
     async def healthz() -> Response:
         """Whether the process answers at all."""
         return _answer({"status": "ok"})
 
+    @router.head("/readyz", include_in_schema=False)
     @router.get("/readyz")
     async def readyz() -> Response:
         """Whether requests should be sent here: 503 before the models named for it are loaded,
