@@ -1,13 +1,15 @@
 """Load on the HTTP server. Run it as a module; nothing here asserts.
 
     python -m tests.benchmarks.bench_serving [--requests 2000] [--clients 64] [--client raw|httpx]
-        [--quick] [--url URL]
+        [--quick] [--url URL] [--minutes N]
 
 Starts `weftlens serve` on a free port and sends base64 JPEGs from closed-loop clients. Prints, for
 a workflow of plain OpenCV steps and for one with the shipped model, with and without dynamic
 batching: requests a second, p50 and p99, answers that were lost or wrong, the time to start and the
 memory. An answer is wrong when it differs from that of the same picture sent alone: another number
 of objects, a box off by more than 1 px, or a score off by more than 1e-4.
+
+With `--minutes` it sends both in turn for that long, with dynamic batching, and prints the memory.
 """
 
 from __future__ import annotations
@@ -39,6 +41,7 @@ from tests.benchmarks.load_clients import CLIENTS, TIMEOUT, Post
 ROOT = Path(__file__).parents[2]
 COINS = ROOT / "examples" / "images" / "coins.png"
 PICTURES = 8
+HALF_A_MINUTE = 30.0
 BOX_TOLERANCE_PX = 1.0
 SCORE_TOLERANCE = 1e-4
 
@@ -275,6 +278,31 @@ def _rows(answer: dict[str, Any]) -> np.ndarray:
     return np.array(sorted(rows), dtype=np.float64).reshape(-1, 5)
 
 
+def endure(seconds: float, clients: int, client: str) -> None:
+    """Load of both workflows in turn, with the memory of the server every half minute."""
+    cases = ((PARTS, coin_pictures()), (DISCS, disc_pictures()))
+    with serving() as server:
+        known = [sequential(server.url, *case) for case in cases]
+        began, shown = time.monotonic(), 0.0
+        ok = lost = wrong = 0
+        while (passed := time.monotonic() - began) < seconds:
+            for case, expected in zip(cases, known, strict=True):
+                result = load(server.url, *case, expected, clients, 10 * clients, client)
+                ok += len(result.latencies)
+                wrong += result.wrong
+                lost += sum(result.failed.values())
+            if passed >= shown:
+                shown += HALF_A_MINUTE
+                print(
+                    f"  {passed:4.0f} s  {server.memory_mb:.0f} MB  ok {ok}  lost {lost}  "
+                    f"wrong {wrong}",
+                    flush=True,
+                )
+        print(f"  in all: ok {ok}  lost {lost}  wrong {wrong}  {server.memory_mb:.0f} MB")
+        time.sleep(HALF_A_MINUTE)
+        print(f"  idle for half a minute: {server.memory_mb:.0f} MB")
+
+
 def main() -> None:
     """Prints the figures."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
@@ -282,10 +310,15 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=64)
     parser.add_argument("--client", choices=CLIENTS, default="raw")
     parser.add_argument("--url", help="measure a server that runs already, with OpenCV steps only")
+    parser.add_argument("--minutes", type=float, help="load for that long, watching the memory")
     parser.add_argument("--quick", action="store_true", help="few requests, to see that it works")
     options = parser.parse_args()
     requests = 100 if options.quick else options.requests
     clients = min(options.clients, requests)
+    if options.minutes:
+        print(f"serving: {options.minutes:g} minutes of requests from {clients} clients")
+        endure(options.minutes * 60, clients, options.client)
+        return
     print(f"serving: {requests} requests from {clients} clients")
     if options.url:
         expected = sequential(options.url, DISCS, disc_pictures())
