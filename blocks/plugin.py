@@ -8,7 +8,7 @@ from execution_engine.registry.init_parameters import CORE_SOURCE
 from execution_engine.registry.plugin import Plugin
 
 # What blocks get for constructor arguments the host does not give: nothing is trusted unless it
-# says so.
+# says so. Some of them no block of this package takes; blocks of other plug-ins do.
 DEFAULT_INIT_PARAMETERS = MappingProxyType(
     {
         "api_key": None,

@@ -1,6 +1,7 @@
 """Engine of weftlens: compiles workflow definitions and runs them. Knows no block and no model."""
 
-from execution_engine.compiler.compiler import PlanCache, compile_definition, find_problems
+from execution_engine.compiler.compiler import compile_definition, find_problems
+from execution_engine.compiler.plan_cache import PlanCache
 from execution_engine.engine import ExecutionEngine
 from execution_engine.executor.limits import CancellationToken
 from execution_engine.executor.report import RunReport, SkippedStep

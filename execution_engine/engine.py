@@ -6,7 +6,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Executor
 from typing import Any
 
-from execution_engine.compiler.compiler import PlanCache, compile_definition
+from execution_engine.block_api.workflow_memory import WorkflowMemory
+from execution_engine.compiler.compiler import compile_definition
+from execution_engine.compiler.plan_cache import PlanCache
 from execution_engine.errors import (
     ExecutionEngineNotImplementedError,
     WorkflowEnvironmentConfigurationError,
@@ -43,7 +45,6 @@ from execution_engine.profiling import (
 )
 from execution_engine.registry.discovery import discover_registry
 from execution_engine.registry.init_parameters import core_parameter
-from execution_engine.registry.memory import WorkflowMemory
 from execution_engine.registry.registry import BlockRegistry
 from execution_engine.size_limits import NO_LIMITS, SizeLimits
 from execution_engine.versions import ENGINE_VERSION

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from execution_engine.compiler.compiler import PlanCache
+from execution_engine.compiler.plan_cache import PlanCache
 from execution_engine.engine import ExecutionEngine
 from execution_engine.errors import WorkflowEnvironmentConfigurationError
 from execution_engine.executor.failures import StepErrorHandler

@@ -1,16 +1,9 @@
-"""`compile_definition`: from JSON to a plan, reporting every problem at once. `PlanCache` keeps
-plans.
-"""
+"""`compile_definition`: from JSON to a plan, reporting every problem at once. Keeps no plan."""
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Mapping
-from math import isfinite
 from typing import Any
-
-import orjson
 
 from execution_engine.compiler.dataflow import trace_dataflow
 from execution_engine.compiler.graph import Graph, build_graph
@@ -25,13 +18,6 @@ from execution_engine.kinds.representation import AUTO, NUMPY, TENSOR
 from execution_engine.plan import Plan
 from execution_engine.registry.registry import BlockRegistry
 from execution_engine.versions import check_requested_version
-
-# Values that JSON does not have stay what they are: such a definition is compiled each time.
-_ONLY_JSON = (
-    orjson.OPT_PASSTHROUGH_DATETIME
-    | orjson.OPT_PASSTHROUGH_DATACLASS
-    | orjson.OPT_PASSTHROUGH_SUBCLASS
-)
 
 
 def compile_definition(
@@ -60,13 +46,14 @@ def compile_definition(
         own = _own(definition)
     except RecursionError:  # left to the parser, which says where
         own = definition
-    return _checked_plan(own, registry, representation)
+    return checked_plan(own, registry, representation)
 
 
-def _checked_plan(
+def checked_plan(
     definition: Mapping[str, Any], registry: BlockRegistry, representation: str
 ) -> Plan:
     registry.representations.require(TENSOR if representation == AUTO else representation)
+    """The plan of a definition that nobody changes any more; errors as `compile_definition`."""
     plan, problems = _compile(definition, registry, representation)
     problems.raise_if_any()
     assert plan is not None
@@ -115,62 +102,3 @@ def _own(value: Any) -> Any:
     if isinstance(value, list):
         return [_own(item) for item in value]
     return value
-
-
-def _holds_non_finite(value: Any) -> bool:
-    """Whether a number is NaN or infinite, which a key would not tell from null."""
-    if isinstance(value, float):
-        return not isfinite(value)
-    if isinstance(value, dict):
-        return any(map(_holds_non_finite, value.values()))
-    return isinstance(value, (list, tuple)) and any(map(_holds_non_finite, value))
-
-
-class PlanCache:
-    """Plans by definition and representation: equal JSON gives the same plan. Thread-safe; the
-    least recently used is dropped.
-
-    Args:
-        registry: the blocks definitions may use.
-        capacity: number of plans kept.
-    """
-
-    def __init__(self, registry: BlockRegistry, capacity: int = 256) -> None:
-        if capacity < 1:
-            raise ValueError(f"a plan cache keeps at least 1 plan, got {capacity}")
-        self.registry = registry
-        self._capacity = capacity
-        self._plans: OrderedDict[tuple[str, bytes], Plan] = OrderedDict()
-        self._lock = threading.Lock()
-        self.hits = 0
-        self.misses = 0
-
-    def get(self, definition: Mapping[str, Any], representation: str = NUMPY) -> Plan:
-        """The plan of a definition in a representation, compiled when its JSON has not been seen;
-        errors as `compile_definition`.
-        """
-        try:
-            text = orjson.dumps(definition, option=_ONLY_JSON)
-        except TypeError:
-            return compile_definition(definition, self.registry, representation)
-        if b"null" in text and _holds_non_finite(definition):
-            return compile_definition(definition, self.registry, representation)
-        key = (representation, text)
-        with self._lock:
-            plan = self._plans.get(key)
-            if plan is not None:
-                self._plans.move_to_end(key)
-                self.hits += 1
-                return plan
-        plan = _checked_plan(orjson.loads(text), self.registry, representation)
-        with self._lock:
-            self.misses += 1
-            self._plans[key] = plan
-            if len(self._plans) > self._capacity:
-                self._plans.popitem(last=False)
-        return plan
-
-    def clear(self) -> None:
-        """Drops every plan."""
-        with self._lock:
-            self._plans.clear()

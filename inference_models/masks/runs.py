@@ -156,6 +156,8 @@ def union_of_runs(
     Args:
         runs: (3, m) on one grid of `height` x `width`, in any order.
         groups: (m,) group of each run.
+        height: rows of the grid, px.
+        width: columns of the grid, px.
         count: number of groups.
 
     Returns:

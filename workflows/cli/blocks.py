@@ -75,26 +75,14 @@ def show_block(type_id: str, as_json: bool) -> int:
     """Prints the fields and outputs of a block; with JSON its schema. 1 for an unknown block.
 
     Args:
-        type_id: id or alias; also a name without plug-in or version, for the newest version of the
-            one block that has it.
+        type_id: id or alias; also a name without plug-in; without a version, for the newest
+            version of the one block that has it.
         as_json: print the schema.
     """
     with Session() as session:
         registry = session.registry
-        spec = registry.spec(type_id)
+        spec = find_block(registry, type_id)
         if spec is None:
-            fitting = _newest_by_name(registry, type_id)
-            if len(fitting) > 1:
-                names = ", ".join(sorted(one.type_id for one in fitting))
-                write_error(f"several blocks are named like '{type_id}': {names}")
-                return PROBLEM
-            spec = fitting[0] if fitting else None
-        if spec is None:
-            known = registry.known(type_id)
-            if known is not None:
-                write_error(f"{known.type_id} ({known.title}) is known, but not in this build")
-            else:
-                write_error(f"there is no block '{type_id}'{nearest_hint(registry, type_id)}")
             return PROBLEM
         schema = published_schema(registry, spec)
         if as_json:
@@ -103,6 +91,27 @@ def show_block(type_id: str, as_json: bool) -> int:
         others = [one.type_id for one in reversed(versions_of(registry, spec)) if one is not spec]
         write(block_text(spec, schema, others))
     return OK
+
+
+def find_block(registry: BlockRegistry, type_id: str) -> BlockSpec | None:
+    """The block of an id, an alias or a name (see `show_block`); None, with a line on stderr that
+    says why, when there is not exactly one.
+    """
+    spec = registry.spec(type_id)
+    if spec is not None:
+        return spec
+    fitting = _newest_by_name(registry, type_id)
+    if len(fitting) == 1:
+        return fitting[0]
+    known = registry.known(type_id)
+    if fitting:
+        names = ", ".join(sorted(one.type_id for one in fitting))
+        write_error(f"several blocks are named like '{type_id}': {names}")
+    elif known is not None:
+        write_error(f"{known.type_id} ({known.title}) is known, but not in this build")
+    else:
+        write_error(f"there is no block '{type_id}'{nearest_hint(registry, type_id)}")
+    return None
 
 
 def _print_groups(specs: Iterable[BlockSpec]) -> None:
@@ -131,10 +140,13 @@ def _print_rows(rows: Iterable[tuple[str, str, str]]) -> None:
 
 def _newest_by_name(registry: BlockRegistry, name: str) -> list[BlockSpec]:
     """The newest version of each block whose id without plug-in and version, or else title, is
-    `name`; when there is none, of each whose id holds all its words.
+    `name`; when there is none, of each whose id holds all its words. With a version, that one.
     """
+    if VERSION_SUFFIX.search(name):
+        short = name.strip()
+        return [one for one in registry.specs.values() if one.type_id.endswith(f"/{short}")]
     wanted = VERSION_SUFFIX.sub("", name.strip()).casefold().replace(" ", "_").replace("-", "_")
-    if not wanted or VERSION_SUFFIX.search(name):
+    if not wanted:
         return []
     newest: dict[str, BlockSpec] = {}
     for spec in registry.specs.values():

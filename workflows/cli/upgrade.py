@@ -12,7 +12,7 @@ from pathlib import Path
 from execution_engine.block_api.spec import BlockSpec
 from execution_engine.errors import WorkflowError
 from execution_engine.registry.registry import BlockRegistry
-from workflows.cli.block_text import nearest_hint
+from workflows.cli.blocks import find_block
 from workflows.cli.exit_codes import OK, PROBLEM, USAGE
 from workflows.cli.lock import counted
 from workflows.cli.run_inputs import UsageError
@@ -99,9 +99,8 @@ def diff_command(old_id: str, new_id: str, as_json: bool) -> int:
         registry = session.registry
         specs = []
         for type_id in (old_id, new_id):
-            spec = registry.spec(type_id)
+            spec = find_block(registry, type_id)
             if spec is None:
-                write_error(f"there is no block '{type_id}'{nearest_hint(registry, type_id)}")
                 return PROBLEM
             specs.append(spec)
         old, new = specs

@@ -48,6 +48,7 @@ class ServerKnowledge:
             route: the route that describes it.
             question: what the route takes.
             deadline: until when the answer is wanted.
+            again: ask also when it is known.
 
         Raises:
             WorkflowError: the server has something to say against the workflow.
@@ -81,6 +82,7 @@ class ServerKnowledge:
             definition: the workflow as JSON data.
             inputs: values of inputs, of which those that name models are part of the question.
             deadline: as for `signature`.
+            again: as for `signature`.
 
         Returns:
             Whether the server knows the question.

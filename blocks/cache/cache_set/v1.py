@@ -15,8 +15,8 @@ from execution_engine.block_api import (
     WorkflowImageData,
     WorkflowImageSelector,
 )
+from execution_engine.block_api.workflow_memory import WorkflowMemory
 from execution_engine.kinds.catalogue import LIST_OF_VALUES_KIND, STRING_KIND, WILDCARD_KIND
-from execution_engine.registry.memory import WorkflowMemory
 
 
 class CacheSetManifest(WorkflowBlockManifest):

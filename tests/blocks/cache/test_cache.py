@@ -7,7 +7,7 @@ import numpy as np
 from blocks.cache.cache_get.v1 import CacheGetBlockV1
 from blocks.cache.cache_set.v1 import CacheSetBlockV1
 from execution_engine.block_api import ImageParentMetadata, VideoMetadata, WorkflowImageData
-from execution_engine.registry.memory import WorkflowMemory
+from execution_engine.block_api.workflow_memory import WorkflowMemory
 
 
 def frame(video: str | None) -> WorkflowImageData:

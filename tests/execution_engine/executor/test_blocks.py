@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from execution_engine import BlockRegistry, ExecutionEngine, Plugin
+from execution_engine.block_api.workflow_memory import WorkflowMemory
 from execution_engine.errors import (
     BlockInitParameterNotProvidedError,
     BlockInterfaceError,
     WorkflowDefinitionError,
     WorkflowEnvironmentConfigurationError,
 )
-from execution_engine.registry.memory import WorkflowMemory
 from tests.execution_engine.toy_blocks import block, run, step, toy_registry, workflow
 
 

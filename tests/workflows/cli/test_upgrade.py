@@ -174,6 +174,13 @@ class TestBlocksDiff:
             "predictions",
         }  # fmt: skip
 
+    def test_names_without_the_plug_in(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """A name with a version is that version, one without is the newest, as for `show`."""
+        family = SEGMENTATION.rpartition("/")[2]
+        assert main(["blocks", "diff", f"{family}@v3", family]) == 0
+        first = capsys.readouterr().out.splitlines()[0]
+        assert first == f"{SEGMENTATION}@v3 -> {SEGMENTATION}@v5"
+
     def test_no_difference(self, capsys: pytest.CaptureFixture[str]) -> None:
         """Versions that differ only in what they do say so."""
         name = "roboflow_core/halo_visualization"

@@ -6,7 +6,7 @@ from threading import Thread
 
 import pytest
 
-from execution_engine.registry.memory import WorkflowMemory
+from execution_engine.block_api.workflow_memory import WorkflowMemory
 
 
 class TestGetAndSet:
