@@ -51,3 +51,15 @@ def write_whole(path: Path, content: bytes, mode: int | None = None) -> None:
         with suppress(OSError):
             os.unlink(beside)
         raise
+
+
+FileStamp = tuple[int, int, int]
+
+
+def file_stamp(path: Path) -> FileStamp | None:
+    """What changes with the content of a file: time, size, place; None where none can be seen."""
+    try:
+        state = path.stat()
+    except (OSError, ValueError):  # ValueError: characters no path can hold
+        return None
+    return state.st_mtime_ns, state.st_size, state.st_ino

@@ -6,7 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,8 @@ from typing import Any
 from execution_engine.definition.json_pointer import pointer_part
 from execution_engine.definition.problems import ProblemList
 from execution_engine.errors import Problem, WorkflowDefinitionError, WorkflowSyntaxError
+from workflows.files import FileStamp, file_stamp
+from workflows.stored_inner import embed_stored
 
 WorkflowSource = Mapping[str, Any] | str | PathLike[str]
 _CONTEXT = "workflow_compilation | workflow_definition_loading"
@@ -27,21 +29,26 @@ class LoadedDefinition:
     Attributes:
         definition: the JSON value; anything but an object is left for the compiler to report.
         origin: the path of the file, empty when there was none.
+        stamps: files it was made of, and files that were looked for, each as it was before it was
+            read.
     """
 
     definition: Any
     origin: str = ""
+    stamps: Mapping[Path, FileStamp | None] = field(default_factory=dict)
 
 
 def load_definition(source: WorkflowSource) -> LoadedDefinition:
-    """The definition behind `source`.
+    """The definition behind `source`. Inner workflows that a file names by their ids are put into
+    it where they are stored beside it.
 
     Args:
         source: the JSON object itself, the path of a file, or JSON text (told by its first
             character `{`).
 
     Raises:
-        WorkflowDefinitionError: the file cannot be read.
+        WorkflowDefinitionError: the file or that of an inner workflow cannot be read, or a workflow
+            holds itself.
         WorkflowSyntaxError: the text is no JSON, or an object has a name twice; `.errors` says
             where.
         TypeError: `source` is none of these.
@@ -52,10 +59,18 @@ def load_definition(source: WorkflowSource) -> LoadedDefinition:
         return LoadedDefinition(_parse(source, "The workflow text"))
     if isinstance(source, (str, PathLike)):
         path = Path(fspath(source))
-        return LoadedDefinition(_parse(_read(path), str(path)), str(path))
+        stamp = file_stamp(path)
+        embedded = embed_stored(read_json(path), path, read_json)
+        stamps = {path: stamp, **embedded.stamps}
+        return LoadedDefinition(embedded.definition, str(path), stamps)
     raise TypeError(
         f"a workflow is a JSON object, JSON text or the path of a file, got {type(source).__name__}"
     )
+
+
+def read_json(path: Path) -> Any:
+    """The JSON value of a file; errors as `load_definition`."""
+    return _parse(_read(path), str(path))
 
 
 def _read(path: Path) -> str:

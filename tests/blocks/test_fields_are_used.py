@@ -28,10 +28,13 @@ from execution_engine.block_api import (
 
 LIBRARY = "blocks."
 _NOT_ARGUMENTS = ("type", "name")
-# The compiler puts other steps in the place of this one; tests of it are beside the compiler.
+# When a workflow is read and compiled, other steps come in the place of this one.
 _READ_BY_THE_COMPILER = {
-    "InnerWorkflowManifest": ("execution_mode", "workflow_definition", "parameter_bindings")
-}
+    "InnerWorkflowManifest": (
+        "execution_mode", "workflow_definition", "parameter_bindings",
+        "workflow_workspace_id", "workflow_id", "workflow_version_id",
+    )
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from workflows.cli.run_inputs import UsageError
 from workflows.cli.terminal import error_text, problems_text, write, write_error, write_json
 from workflows.files import write_whole
 from workflows.inspection import inspect_definition
-from workflows.loading import load_definition
+from workflows.loading import load_definition, read_json
 from workflows.locking.errors import LockDriftError
 from workflows.locking.lock_file import is_lock_path, lock_path
 from workflows.session import Session
@@ -41,7 +41,7 @@ def upgrade_command(
         try:
             if is_lock_path(path):
                 raise UsageError(f"'{path}' is a lock; name the workflow")
-            definition = load_definition(path).definition  # whose words on bad JSON are better
+            definition = read_json(path)  # whose words on bad JSON are better
             values = parse_settings(settings, _step_names(definition, session.registry))
             text = path.read_bytes().decode("utf-8")
             upgrade = plan_upgrade(session.registry, text, names, target, values)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from execution_engine.errors import WorkflowDefinitionError
+from workflows.files import FileStamp, file_stamp
 from workflows.loading import load_definition
 from workflows.locking.lock_file import is_lock_path
 from workflows.server.faults import InvalidRequestError, NotFoundError
@@ -24,8 +25,14 @@ _MOST_KEPT = 256
 
 
 class _Kept(NamedTuple):
-    stamp: tuple[int, int, int]
+    """A definition and the state of each file it was made of."""
+
+    stamps: Mapping[Path, FileStamp | None]
     definition: Mapping[str, Any]
+
+    @property
+    def is_current(self) -> bool:
+        return all(file_stamp(path) == stamp for path, stamp in self.stamps.items())
 
 
 class WorkflowFolder:
@@ -50,12 +57,7 @@ class WorkflowFolder:
             WorkflowSyntaxError: its file is no JSON.
             WorkflowDefinitionError: its file cannot be read.
         """
-        path = self.locate(workspace, workflow_id, permits)
-        try:
-            state = path.stat()
-        except OSError as error:
-            raise _unreadable(workflow_id, error) from error
-        return self._read(path, (state.st_mtime_ns, state.st_size, state.st_ino))
+        return self._read(self.locate(workspace, workflow_id, permits))
 
     def locate(self, workspace: str, workflow_id: str, permits: Permits | None = None) -> Path:
         """The file of the workflow stored under an id.
@@ -106,19 +108,22 @@ class WorkflowFolder:
         """Whether a file lies in the folder after all links; one that leads out is not served."""
         return path.resolve().is_relative_to(self._folder.resolve()) and path.is_file()
 
-    def _read(self, path: Path, stamp: tuple[int, int, int]) -> Mapping[str, Any]:
+    def _read(self, path: Path) -> Mapping[str, Any]:
         with self._lock:
             kept = self._kept.get(path)
-            if kept is not None and kept.stamp == stamp:
-                self._kept.move_to_end(path)
-                return kept.definition
-        definition = load_definition(path).definition
+        if kept is not None and kept.is_current:
+            with self._lock:
+                if path in self._kept:
+                    self._kept.move_to_end(path)
+            return kept.definition
+        loaded = load_definition(path)
+        definition = loaded.definition
         if not isinstance(definition, dict):
             raise WorkflowDefinitionError(
                 f"The workflow '{path.stem}' is stored as no JSON object.", "stored_workflow"
             )
         with self._lock:
-            self._kept[path] = _Kept(stamp, definition)
+            self._kept[path] = _Kept(loaded.stamps, definition)
             if len(self._kept) > _MOST_KEPT:
                 self._kept.popitem(last=False)
         return definition

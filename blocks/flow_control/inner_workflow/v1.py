@@ -65,17 +65,17 @@ class InnerWorkflowManifest(WorkflowBlockManifest):
     workflow_workspace_id: str | None = Field(
         default=None,
         title="Workspace",
-        description="Workspace of a stored workflow; this build takes definitions only.",
+        description="Workspace of a stored workflow: a folder beside the file of this one.",
     )
     workflow_id: str | None = Field(
         default=None,
         title="Workflow",
-        description="Id of a stored workflow; this build takes definitions only.",
+        description="Id of a stored workflow: the name of its file.",
     )
     workflow_version_id: str | None = Field(
         default=None,
         title="Workflow Version",
-        description="Version of a stored workflow; this build takes definitions only.",
+        description="Version of a stored workflow; stored files have none.",
     )
     parameter_bindings: dict[str, Union[Selector(), Any]] = Field(
         title="Parameter Bindings",
@@ -100,8 +100,9 @@ class InnerWorkflowManifest(WorkflowBlockManifest):
         if self.workflow_definition is None:
             got = f"only {', '.join(named)}" if named else "none"
             raise ValueError(
-                f"'workflow_definition' must hold the inner workflow, got {got}; this build does "
-                "not fetch stored ones"
+                f"'workflow_definition' must hold the inner workflow, got {got}; a stored one is "
+                "found beside the file of the workflow around it, as '<workspace>/<id>.json' or "
+                "'<id>.json'"
             )
         if named:
             raise ValueError(
@@ -124,10 +125,7 @@ class InnerWorkflowManifest(WorkflowBlockManifest):
 
     @classmethod
     def get_inert_fields(cls) -> dict[str, str]:
-        stored = "Inner workflows are given as definitions in this build."
-        return dict.fromkeys(_IDS, stored) | {
-            "remote_target": "This build dispatches no inner workflows to other servers."
-        }
+        return {"remote_target": "This build dispatches no inner workflows to other servers."}
 
     @classmethod
     def get_execution_engine_compatibility(cls) -> str | None:
