@@ -72,6 +72,21 @@ def number(
         ) from error
 
 
+def positive_number(field: str, value: Any, maximum: float | None = None) -> float:
+    """The value of a field as a float of more than 0.
+
+    Raises:
+        InvalidFieldValueError: the value is not a number, not positive or above the maximum; the
+            text names the field.
+    """
+    result = number(field, value, None, maximum)
+    if result <= 0:
+        raise InvalidFieldValueError(
+            f"Field `{field}` must be a number of more than 0, got {short_text(value)}."
+        )
+    return result
+
+
 def picture_size(
     width_field: str, width: Any, height_field: str, height: Any, minimum: int = 1
 ) -> tuple[int, int]:

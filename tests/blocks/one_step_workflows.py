@@ -112,6 +112,14 @@ BY_FIELD: dict[tuple[str, str], Callable[[], Any]] = {
     ],
     ("roboflow_core/detections_stitch@v1", "predictions"): pieces,
     ("roboflow_core/property_definition@v1", "data"): tracked,
+    **{
+        (f"roboflow_core/{block}@{version}", "vlm_output"): lambda text=text: text
+        for block, text in (
+            ("vlm_as_classifier", '{"class_name": "a", "confidence": 0.7}'),
+            ("vlm_as_detector", '[{"box_2d": [100, 200, 500, 600], "label": "a"}]'),
+        )
+        for version in ("v1", "v2")
+    },
     ("roboflow_core/template_matching@v1", "template"): lambda: an_image((9, 9)),
     ("weftlens/contour_measurement@v1", "contours"): a_contour,
 }
@@ -122,9 +130,18 @@ LITERALS: dict[str, list[dict[str, Any]]] = {
     "buffer@v1": [{"length": 3, "pad": pad} for pad in (False, True)],
     "cache_get@v1": [{"key": "k"}],
     "cache_set@v1": [{"key": "k"}],
+    "camera-calibration@v1": [
+        {"fx": 90.0, "fy": 90.0, "cx": 45.0, "cy": 30.0, "k1": 0.1, "k2": 0.01, "k3": 0.0,
+         "p1": 0.001, "p2": 0.0, "use_fisheye_model": fisheye}
+        for fisheye in (False, True)
+    ],
     "contours_detection@v1": [{}],
     "continue_if@v1": [{"condition_statement": COUNTED}],
     "csv_formatter@v1": [{"columns_data": {"n": 1}}],
+    "data_aggregator@v1": [
+        {"aggregation_mode": {"n": ["sum", "distinct"]}, "interval_unit": unit, "interval": 1}
+        for unit in ("runs", "seconds")
+    ],
     "detection_offset@v1": [
         {"offset_width": 4, "offset_height": 4, "units": units}
         for units in ("Pixels", "Percent (%)")
@@ -154,9 +171,16 @@ LITERALS: dict[str, list[dict[str, Any]]] = {
                     "default": {"type": "StaticCaseResult", "value": 1}}}
     ],
     "frame_delay@v1": [{"offset": -1}],
+    "geotag_detection@v1": [{"latitude": 47.4, "longitude": -105.2, "altitude": 70}],
     "heatmap_visualization@v1": [{}, {"ignore_stationary": False}],
     "icon_visualization@v1": [{"mode": mode, "x_position": 5, "y_position": 5}
                               for mode in ("static", "dynamic")],
+    "identify_changes@v1": [
+        {"strategy": strategy}
+        for strategy in (
+            "Exponential Moving Average (EMA)", "Simple Moving Average (SMA)", "Sliding Window"
+        )
+    ],
     "image_blur@v1": [{"blur_type": kind}
                       for kind in ("average", "gaussian", "median", "bilateral")],
     "image_preprocessing@v1": [{"task_type": task} for task in ("resize", "rotate", "flip")],
@@ -181,6 +205,8 @@ LITERALS: dict[str, list[dict[str, Any]]] = {
     "line_counter_visualization@v1": [{"zone": SQUARE[:2]}],
     "local_file_sink@v1": [{"output_mode": "append_log", "file_type": "txt"}],
     "overlap@v1": [{"overlap_class_name": "a"}],
+    "path_deviation_analytics@v1": [{"reference_path": SQUARE}],
+    "path_deviation_analytics@v2": [{"reference_path": SQUARE}],
     "per_class_confidence_filter@v1": [{"class_thresholds": {"a": 0.5}}],
     "perspective_correction@v1": [{"perspective_polygons": [SQUARE], "warp_image": True}],
     "pixel_color_count@v1": [{"target_color": "#808080"}],
@@ -189,6 +215,12 @@ LITERALS: dict[str, list[dict[str, Any]]] = {
     "reference_path_visualization@v1": [{"reference_path": SQUARE}],
     "relative_statoic_crop@v1": [
         {"x_center": 0.5, "y_center": 0.5, "width": 0.5, "height": 0.5}
+    ],
+    "size_measurement@v1": [{"reference_dimensions": "4.5,3.0"}],
+    "stitch_ocr_detections@v1": [{"reading_direction": "left_to_right"}],
+    "stitch_ocr_detections@v2": [
+        {"reading_direction": "auto", "stitching_algorithm": algorithm}
+        for algorithm in ("tolerance", "otsu", "collimate")
     ],
     "string_template@v1": [{"template": "{n}", "data": {"n": 1}}],
     "switch_case@v1": [{"value": "x", "cases": {"x": f"$steps.{TARGET}"}}],
@@ -201,6 +233,14 @@ LITERALS: dict[str, list[dict[str, Any]]] = {
     "time_in_zone@v1": [{"zone": SQUARE}],
     "time_in_zone@v2": [{"zone": SQUARE}],
     "time_in_zone@v3": [{"zone": SQUARE}],
+    "vlm_as_classifier@v1": [{"classes": ["a", "b"]}],
+    "vlm_as_classifier@v2": [{"classes": ["a", "b"]}],
+    **{
+        f"vlm_as_detector@{version}": [
+            {"classes": ["a"], "model_type": "google-gemini", "task_type": "object-detection"}
+        ]
+        for version in ("v1", "v2")
+    },
 }  # fmt: skip
 MODELS = {
     "object_detection": models.DETECTOR,

@@ -51,6 +51,9 @@ INSIDE: Mapping[tuple[str, str], Fill] = {
     ("line_counter@v1", "line_segment"): LINE,
     ("line_counter@v2", "line_segment"): LINE,
     ("line_counter_visualization@v1", "zone"): LINE,
+    ("path_deviation_analytics@v1", "reference_path"): POLYGON,
+    ("path_deviation_analytics@v2", "reference_path"): POLYGON,
+    ("motion_detection@v1", "detection_zone"): POLYGON,
     ("per_class_confidence_filter@v1", "class_thresholds"): BY_CLASS,
     ("perspective_correction@v1", "perspective_polygons"): lambda number: [
         [[0, 9], [9, 9], [9, 0], [number, 0]]

@@ -12,9 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from blocks.classical_cv.auto_rotate_on_edges.v1 import AutoRotateOnEdgesBlockV1
+from blocks.classical_cv.background_subtraction.v1 import BackgroundSubtractionBlockV1
 from blocks.classical_cv.camera_focus.v1 import CameraFocusBlockV1
 from blocks.classical_cv.camera_focus.v2 import CameraFocusBlockV2
 from blocks.classical_cv.contours_detection.v1 import ImageContoursBlockV1
+from blocks.classical_cv.contrast_enhancement.v1 import ContrastEnhancementBlockV1
 from blocks.classical_cv.contrast_equalization.v1 import ContrastEqualizationBlockV1
 from blocks.classical_cv.convert_grayscale.v1 import ConvertGrayscaleBlockV1
 from blocks.classical_cv.dominant_color.v1 import DominantColorBlockV1
@@ -22,10 +25,14 @@ from blocks.classical_cv.image_blur.v1 import ImageBlurBlockV1
 from blocks.classical_cv.image_preprocessing.v1 import ImagePreprocessingBlockV1
 from blocks.classical_cv.morphological_transformation.v1 import MorphologicalTransformationBlockV1
 from blocks.classical_cv.morphological_transformation.v2 import MorphologicalTransformationBlockV2
+from blocks.classical_cv.motion_detection.v1 import MotionDetectionBlockV1
 from blocks.classical_cv.pixel_color_count.v1 import PixelColorCountBlockV1
 from blocks.classical_cv.sift.v1 import SiftBlockV1
+from blocks.classical_cv.sift_comparison.v2 import SiftComparisonBlockV2
 from blocks.classical_cv.template_matching.v1 import TemplateMatchingBlockV1
 from blocks.classical_cv.threshold.v1 import ImageThresholdBlockV1
+from blocks.fusion.image_stack.v1 import ImageStackBlockV1
+from blocks.transformations.camera_calibration.v1 import CameraCalibrationBlockV1
 from blocks.transformations.perspective_correction.v1 import PerspectiveCorrectionBlockV1
 from blocks.transformations.stitch_images.v1 import StitchImagesBlockV1
 from execution_engine.block_api import Batch, ImageParentMetadata, WorkflowBlock, WorkflowImageData
@@ -61,12 +68,24 @@ ROWS: list[Row] = [
         (f"contrast-{kind}", ContrastEqualizationBlockV1, {"equalization_type": kind})
         for kind in ("Contrast Stretching", "Histogram Equalization", "Adaptive Equalization")
     ),
+    ("contrast_enhancement", ContrastEnhancementBlockV1, {"normalize_brightness": True}),
+    ("auto_rotate", AutoRotateOnEdgesBlockV1, {}),
+    ("background_subtraction", BackgroundSubtractionBlockV1, {}),
+    ("motion_detection", MotionDetectionBlockV1, {"suppress_first_detections": False}),
+    ("image_stack", ImageStackBlockV1, {}),
+    *(
+        (f"camera_calibration-{fisheye}", CameraCalibrationBlockV1,
+         {"fx": 50, "fy": 50, "cx": 25, "cy": 18, "k1": 0.1, "k2": 0, "k3": 0, "p1": 0, "p2": 0,
+          "use_fisheye_model": fisheye})
+        for fisheye in (False, True)
+    ),
     ("template_matching", TemplateMatchingBlockV1, {}),
     ("dominant_color", DominantColorBlockV1, {}),
     ("pixel_color_count", PixelColorCountBlockV1, {"target_color": "#808080"}),
     ("camera_focus-v1", CameraFocusBlockV1, {}),
     ("camera_focus-v2", CameraFocusBlockV2, {}),
     ("sift", SiftBlockV1, {}),
+    ("sift_comparison", SiftComparisonBlockV2, {"visualize": True}),
     ("stitch_images", StitchImagesBlockV1, {}),
     ("perspective_correction", PerspectiveCorrectionBlockV1,
      {"perspective_polygons": [[[2, 30], [5, 4], [40, 6], [44, 33]]], "warp_image": True}),
@@ -90,7 +109,7 @@ def run(block: type[WorkflowBlock], literals: dict[str, Any], image: WorkflowIma
     other = as_image(np.ascontiguousarray(image.numpy_image[1:9, 2:12]))
     images = {
         name: other if name == "template" else image
-        for name in ("image", "images", "template", "image1", "image2")
+        for name in ("image", "images", "template", "image1", "image2", "input_1", "input_2")
         if name in manifest.model_fields
     }
     type_id = manifest.model_fields["type"].annotation.__args__[0]

@@ -5,7 +5,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blocks.parameters import choice, number, odd_number, picture_size, whole_number
+from blocks.parameters import (
+    choice,
+    number,
+    odd_number,
+    picture_size,
+    positive_number,
+    whole_number,
+)
 from execution_engine.errors import InvalidFieldValueError
 
 
@@ -36,6 +43,30 @@ class TestWholeNumber:
         with pytest.raises(ValueError) as caught:  # noqa: PT011 - the whole text is compared
             whole_number("size", 3, *limits)
         assert str(caught.value) == f"Field `size` must be a whole number {text}, got 3."
+
+
+class TestPositiveNumber:
+    @pytest.mark.parametrize("value", [2, 0.5, 5e-324, np.float32(2)])
+    def test_accepted(self, value: Any) -> None:
+        """Positive numbers of any type become float."""
+        result = positive_number("scale", value, 2)
+        assert result == value
+        assert type(result) is float
+
+    @pytest.mark.parametrize(
+        ("value", "text"),
+        [
+            (0, "a number of more than 0, got 0."),
+            (-1.5, "a number of more than 0, got -1.5."),
+            (float("-inf"), "a number of more than 0, got -inf."),
+            (3, "a number of at most 2, got 3."),
+            ("1", "a number of at most 2, got '1'."),
+        ],
+    )
+    def test_refused(self, value: Any, text: str) -> None:
+        """Anything else is refused by field and value."""
+        with pytest.raises(InvalidFieldValueError, match=f"Field `scale` must be {text}"):
+            positive_number("scale", value, 2)
 
 
 class TestPictureSize:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from typing import Any, Literal
 
 from pydantic import ConfigDict, Field, field_validator
 
+from blocks.formatters.model_json import parse_json_object
 from execution_engine.block_api import (
     BlockResult,
     OutputDefinition,
@@ -15,12 +14,9 @@ from execution_engine.block_api import (
     WorkflowBlock,
     WorkflowBlockManifest,
 )
-from execution_engine.definition.nesting import find_too_deep
 from execution_engine.kinds.catalogue import BOOLEAN_KIND, LANGUAGE_MODEL_OUTPUT_KIND
 
 ERROR_STATUS = "error_status"
-FENCE = "```"
-JSON_MARK = "json"
 
 
 class JSONParserManifest(WorkflowBlockManifest):
@@ -92,41 +88,3 @@ class JSONParserBlockV1(WorkflowBlock):
         complete = document is not None and all(field in found for field in expected_fields)
         result[ERROR_STATUS] = not complete
         return result
-
-
-def parse_json_object(text: str) -> dict[str, Any] | None:
-    """The JSON object in a text, None when there is none.
-
-    Tried in this order: the text as a whole, its first fenced block marked `json`, its first fenced
-    block without a mark.
-    """
-    for candidate in _candidates(text):
-        try:
-            document = json.loads(candidate)
-        except (ValueError, RecursionError):
-            continue
-        if find_too_deep(document) is not None:
-            return None  # such an object can be read, but not written again
-        return document if isinstance(document, dict) else None
-    return None
-
-
-def _candidates(text: str) -> Iterator[str]:
-    yield text
-    marked, bare = None, None
-    begin = text.find(FENCE)
-    # One pass from fence to fence: a text full of fences takes no longer than another one.
-    while begin >= 0 and (marked is None or bare is None):
-        end = text.find(FENCE, begin + len(FENCE))
-        if end < 0:
-            break
-        inside = text[begin + len(FENCE) : end]
-        if marked is None and inside[: len(JSON_MARK)].lower() == JSON_MARK:
-            marked = inside[len(JSON_MARK) :]
-        first_line, line_end, rest = inside.partition("\n")
-        if bare is None and line_end and not first_line.strip(" \t\r"):
-            bare = rest
-        begin = end
-    for block in (marked, bare):
-        if block is not None:
-            yield block

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import ConfigDict, Field
 
+from blocks.kinds.embeddings import unit_vector
 from execution_engine.block_api import (
     BlockResult,
     OutputDefinition,
@@ -64,35 +65,11 @@ class CosineSimilarityBlockV1(WorkflowBlock):
 
     def run(self, embedding_1: Any, embedding_2: Any) -> BlockResult:
         """`similarity`: a float in [-1, 1]."""
-        first = _unit_vector(embedding_1, "embedding_1")
-        second = _unit_vector(embedding_2, "embedding_2")
+        first = unit_vector(embedding_1, "embedding_1")
+        second = unit_vector(embedding_2, "embedding_2")
         if first.shape != second.shape:
             raise InvalidFieldValueError(
                 "cosine_similarity needs embeddings of the same length, got "
                 f"embedding_1 of {first.size} and embedding_2 of {second.size} numbers"
             )
         return {"similarity": float(np.clip(first @ second, -1.0, 1.0))}
-
-
-def _unit_vector(embedding: Any, name: str) -> np.ndarray:
-    """(n,) float64 vector of length 1, or of zeros; of a (1, n) array the row is taken."""
-    try:
-        vector = np.asarray(embedding, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidFieldValueError(
-            f"{name} must be a list of numbers, got {type(embedding).__name__}"
-        ) from error
-    if vector.ndim == 2 and vector.shape[0] == 1:
-        vector = vector[0]
-    if vector.ndim != 1 or vector.size == 0:
-        raise InvalidFieldValueError(
-            f"{name} must be one row of numbers, got an array of shape {vector.shape}"
-        )
-    if not np.isfinite(vector).all():
-        raise InvalidFieldValueError(f"{name} holds numbers that are not finite")
-    # Scaled by the largest entry first, so that squares neither overflow nor vanish.
-    largest = np.abs(vector).max()
-    if largest == 0:
-        return vector
-    scaled = vector / largest
-    return scaled / np.linalg.norm(scaled)

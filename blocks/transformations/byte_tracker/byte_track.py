@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from blocks.kinds.detections.boxes import as_boxes, box_iou
-from blocks.transformations.byte_tracker import motion
+from blocks.transformations.tracking.motion import AspectHeightMotion
+from blocks.transformations.tracking.tracks import NOT_TRACKED
 
 Floats = NDArray[np.float64]
 
-NOT_TRACKED = -1
+_MOTION = AspectHeightMotion()
 # Below this score a box is noise.
 _LOWEST_SCORE = 0.1
 # A new track asks for so much more than the activation threshold.
@@ -56,10 +57,10 @@ class _Track:
     def predict(self) -> None:
         if self.lost:  # an object that is not seen is taken to keep its height
             self.mean[7] = 0.0
-        self.mean, self.covariance = motion.predicted(self.mean, self.covariance)
+        self.mean, self.covariance = _MOTION.predicted(self.mean, self.covariance)
 
     def see(self, box: Floats, frame: int) -> None:
-        self.mean, self.covariance = motion.corrected(self.mean, self.covariance, box)
+        self.mean, self.covariance = _MOTION.corrected(self.mean, self.covariance, box)
         self.seen = 1 if self.lost else self.seen + 1
         self.last_seen = frame
         self.confirmed, self.lost = True, False
@@ -112,7 +113,7 @@ class ByteTrack:
         for row in confident.tolist():
             if marks[row] >= options.activation_threshold + _NEW_TRACK_MARGIN:
                 # What is there at the start is taken for real; later it must be seen twice.
-                track = _Track(*motion.started(corners[row]), self._frame, self._frame == 1)
+                track = _Track(*_MOTION.started(corners[row]), self._frame, self._frame == 1)
                 self._tracks.append(track)
                 owners[row] = track
         self._tracks = [
@@ -145,7 +146,7 @@ class ByteTrack:
             return tracks, rows
         from scipy.optimize import linear_sum_assignment
 
-        overlap = box_iou(np.stack([motion.box_of(track.mean) for track in tracks]), boxes[rows])
+        overlap = box_iou(_MOTION.boxes_of(np.stack([track.mean for track in tracks])), boxes[rows])
         if scores is not None:
             overlap = overlap * scores[rows]
         distance = 1.0 - overlap

@@ -11,11 +11,8 @@ from pydantic import Field
 from blocks.kinds.detections.columns import select, with_columns
 from blocks.parameters import number, whole_number
 from blocks.per_video import PerVideo
-from blocks.transformations.byte_tracker.byte_track import (
-    NOT_TRACKED,
-    ByteTrack,
-    ByteTrackOptions,
-)
+from blocks.transformations.byte_tracker.byte_track import ByteTrack, ByteTrackOptions
+from blocks.transformations.tracking.tracks import NOT_TRACKED
 from execution_engine.block_api import (
     OutputDefinition,
     Selector,

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
 from pydantic import ConfigDict, Field
 
 from blocks.kinds.detections.columns import select
 from blocks.parameters import whole_number
 from blocks.per_video import PerVideo
 from blocks.transformations.byte_tracker.family import ByteTrackerBlock, ByteTrackerManifest
+from blocks.transformations.tracking.first_sightings import FirstSightings
 from execution_engine.block_api import (
     BlockResult,
     OutputDefinition,
@@ -79,7 +78,7 @@ class ByteTrackerManifestV3(ByteTrackerManifest):
 class ByteTrackerBlockV3(ByteTrackerBlock):
     def __init__(self) -> None:
         super().__init__()
-        self._seen: PerVideo[OrderedDict[int, None]] = PerVideo()
+        self._seen: PerVideo[FirstSightings] = PerVideo()
 
     @classmethod
     def get_manifest(cls) -> type[WorkflowBlockManifest]:
@@ -107,24 +106,11 @@ class ByteTrackerBlockV3(ByteTrackerBlock):
             minimum_matching_threshold,
             minimum_consecutive_frames,
         )
-        is_new = self._are_new(
-            image.video_metadata.video_identifier, tracked.tracker_id, cache_size
-        )
+        with self._lock:
+            seen = self._seen.get_or_make(image.video_metadata.video_identifier, FirstSightings)
+            is_new = seen.are_new(tracked.tracker_id, cache_size)
         return {
             "tracked_detections": tracked,
             "new_instances": select(tracked, is_new),
             "already_seen_instances": select(tracked, ~is_new),
         }
-
-    def _are_new(self, video: str, ids: np.ndarray | None, cache_size: int) -> np.ndarray:
-        """(n,) whether each id is met for the first time; the ids not met longest are forgotten."""
-        with self._lock:
-            seen = self._seen.get_or_make(video, OrderedDict)
-            is_new = []
-            for track in [] if ids is None else ids.tolist():
-                is_new.append(track not in seen)
-                seen[track] = None
-                seen.move_to_end(track)
-            while len(seen) > cache_size:
-                seen.popitem(last=False)
-        return np.array(is_new, dtype=bool)

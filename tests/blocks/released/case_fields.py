@@ -42,6 +42,14 @@ _CLASS_IS_CAR = {
     ],
 }
 
+
+def _only_the_first(frame: int, name: str | None = None) -> Fields:
+    """The detections of a frame without the others, and with another class name."""
+    found = detections(frame)["$detections"]
+    row = found["predictions"][0]
+    return {"$detections": {**found, "predictions": [{**row, "class": name or row["class"]}]}}
+
+
 # Outputs of the case, where those of the step cannot be had all at once.
 OUTPUTS: dict[str, Fields] = {"inner_workflow": {"soft": "$steps.step.soft"}}
 
@@ -52,6 +60,10 @@ FIELDS: dict[str, Fields] = {
     "buffer": {"length": 2},
     "cache_get": {"key": "last"},
     "cache_set": {"key": "last"},
+    "camera-calibration": {
+        "fx": 100, "fy": 100, "cx": 60, "cy": 40, "k1": -0.2, "k2": 0.05, "k3": 0, "p1": 0.001,
+        "p2": 0,
+    },
     "classification_label_visualization": {"predictions": "$steps.before.output"},
     "camera_focus@v2": {"detections": "$inputs.predictions"},
     "continue_if": {
@@ -60,6 +72,11 @@ FIELDS: dict[str, Fields] = {
     },
     "contour_measurement": {"contours": "$steps.before.contours"},
     "csv_formatter": {"columns_data": {"answer": "$inputs.value"}},
+    "data_aggregator": {
+        "data": {"answer": "$inputs.value"}, "interval_unit": "runs", "interval": 2,
+        "aggregation_mode": {"answer": ["count", "distinct", "values_counts", "max"]},
+    },
+    "detection_event_log": {"frame_threshold": 2},
     "detection_offset": {"offset_width": 8, "offset_height": 4},
     "frame_delay": {"offset": -1},
     "inner_workflow": {
@@ -114,8 +131,11 @@ FIELDS: dict[str, Fields] = {
         },
     },
     "first_non_empty_or_default": {"data": ["$inputs.value"], "default": "nothing"},
+    "geotag_detection": {"latitude": 47.4, "longitude": -105.2, "altitude": 70, "heading": 30},
     "grid_visualization": {"width": 180, "height": 120},
     "heatmap_visualization": {"motion_threshold": 5},
+    "identify_changes": {"warmup": 1},
+    "identify_outliers": {"warmup": 1},
     "icon_visualization": {"predictions": "$inputs.predictions"},
     "image_preprocessing": {"task_type": "resize", "width": 40, "height": 30},
     "image_slicer": {"slice_width": 70, "slice_height": 50},
@@ -126,6 +146,10 @@ FIELDS: dict[str, Fields] = {
     "local_file_sink": {
         "content": "$inputs.content", "output_mode": "append_log",
         "target_directory": "$inputs.folder", "file_type": "txt", "file_name_prefix": "log",
+    },
+    "mask_edge_snap": {"min_contour_area": 5},
+    "motion_detection": {
+        "minimum_contour_area": 20, "history": 2, "suppress_first_detections": False,
     },
     "overlap": {"overlap_class_name": "dog", "overlap_type": "Any Overlap"},
     "path_deviation_analytics": {"reference_path": [[10, 25], [60, 40], [110, 30]]},
@@ -140,16 +164,39 @@ FIELDS: dict[str, Fields] = {
         "operations": [{"type": "StringToUpperCase"}],
     },
     "reference_path_visualization": {"reference_path": [[10, 25], [60, 40], [110, 30]]},
+    "qr_code_generator": {"text": "https://example.org/ä", "fill_color": "#1d4ed8"},
     "relative_statoic_crop": {"x_center": 0.5, "y_center": 0.5, "width": 0.4, "height": 0.5},
+    "size_measurement": {"reference_dimensions": "4.5,3.0"},
+    "stitch_ocr_detections": {"reading_direction": "left_to_right"},
+    "stitch_ocr_detections@v2": {
+        "reading_direction": "left_to_right", "stitching_algorithm": "otsu",
+    },
+    "sift_comparison@v1": {
+        "descriptor_1": "$steps.before.descriptors", "descriptor_2": "$steps.before.descriptors",
+    },
+    "sift_comparison@v2": {"visualize": True, "good_matches_threshold": 5},
     "string_template": {
         "template": "it is {value}", "data": {"value": "$inputs.value"},
     },
+    "stabilize_detections": {"bbox_smoothing_coefficient": 0.5},
     "switch_case": {
         "value": "$inputs.value", "cases": {"value 0": "$steps.after"},
     },
     "text_display": {"text": "count: 3"},
     "threshold": {"thresh_value": 90},
     "time_in_zone": {"zone": _ZONE},
+    "velocity": {"detections": "$steps.before.output"},
+    "vlm_as_classifier": {"classes": ["cat", "dog"]},
+    "vlm_as_detector": {
+        "classes": ["car"], "model_type": "google-gemini", "task_type": "object-detection",
+    },
+    "vlm_as_detector@v2": {
+        "classes": ["car"], "model_type": "anthropic-claude", "task_type": "object-detection",
+    },
+    "trackers_botsort": {"enable_cmc": True, "instant_first_frame_activation": True},
+    "trackers_ocsort": {"minimum_consecutive_frames": 2},
+    "trackers_sort": {"minimum_consecutive_frames": 2},
+    "track_class_lock": {"min_votes": 1, "vote_confidence": 0.75, "lead_margin": 0},
 }  # fmt: skip
 
 _ANSWERS = [
@@ -188,6 +235,15 @@ STEPS_BEFORE: dict[str, list[Fields]] = {
         },
     ],
     "detections_stitch": [_CROPS],
+    "sift_comparison@v1": [
+        {"type": "roboflow_core/sift@v1", "name": "before", "image": "$inputs.image"}
+    ],
+    "velocity": [
+        {
+            "type": "roboflow_core/first_non_empty_or_default@v1", "name": "before",
+            "data": ["$inputs.detections"],
+        }
+    ],
 }  # fmt: skip
 
 # Inputs beside or in place of those a block asks for: name to (kind, values of the two frames).
@@ -195,8 +251,18 @@ INPUTS: dict[str, dict[str, tuple[str, list[Any]]]] = {
     "classification_label_visualization": {
         "classification": ("classification_prediction", [classification(0), classification(1)])
     },
+    "auto_rotate_on_edges": {
+        "image": ("image", [picture(0, "tilted"), picture(1, "tilted", angle=-4.0)])
+    },
+    "background_subtraction": {
+        "image": ("image", [picture(frame, "moving_square", t=frame) for frame in (0, 1)])
+    },
+    "barcode_detector": {"image": ("image", [{"$asset": "ean13.png"}, {"$asset": "code128.png"}])},
     "camera_focus": {"image": ("image", [picture(0, "blocks", w=120, h=80)] * 2)},
     "contour_measurement": {"image": ("image", [picture(0, "shapes"), picture(1, "shapes")])},
+    "contrast_enhancement": {
+        "image": ("image", [picture(0, "patch_scene"), picture(1, "discs", w=160, h=120, n=4)])
+    },
     "contours_detection": {
         "image": ("image", [picture(0, "shapes"), picture(1, "discs", w=160, h=120, n=4)])
     },
@@ -226,13 +292,25 @@ INPUTS: dict[str, dict[str, tuple[str, list[Any]]]] = {
         )
     },
     "icon_visualization": {"icon": ("image", [picture(0, "icon_rgba")] * 2)},
+    "motion_detection": {
+        "image": ("image", [picture(frame, "moving_square", t=frame) for frame in (0, 1)])
+    },
     "perspective_correction": {
         "predictions": ("object_detection_prediction", [detections(0), detections(1)])
     },
+    "qr_code_detector": {"image": ("image", [{"$asset": "qr_two.png"}, {"$asset": "qr_one.png"}])},
     "roboflow_classification_model": {
         "image": ("image", [picture(0, "solid"), picture(1, "solid", color=[200, 30, 30])])
     },
     "sift": {"image": ("image", [picture(0, "blocks", w=120, h=80)] * 2)},
+    "sift_comparison@v1": {"image": ("image", [picture(0, "blocks", w=120, h=80)] * 2)},
+    "sift_comparison@v2": {
+        "input_1": ("image", [picture(0, "blocks", w=120, h=80)] * 2),
+        "input_2": ("image", [picture(0, "blocks", w=120, h=80), picture(0, "patch")]),
+    },
+    "stabilize_detections": {
+        "detections": ("object_detection_prediction", [detections(0), _only_the_first(1)])
+    },
     "stitch_images": {
         "image1": ("image", [picture(0, "panorama", part=0)] * 2),
         "image2": ("image", [picture(0, "panorama", part=1)] * 2),
@@ -240,6 +318,34 @@ INPUTS: dict[str, dict[str, tuple[str, list[Any]]]] = {
     "template_matching": {
         "image": ("image", [picture(0, "patch_scene"), picture(1, "patch_scene")]),
         "template": ("image", [picture(0, "patch")] * 2),
+    },
+    "track_class_lock": {
+        "detections": ("object_detection_prediction", [detections(0), _only_the_first(1, "dog")])
+    },
+    "vlm_as_classifier": {
+        "vlm_output": (
+            "language_model_output",
+            [
+                '{"class_name": "dog", "confidence": "0.7"}',
+                '```json\n{"predicted_classes": [{"class": "cat", "confidence": 0.4}]}\n```',
+            ],
+        )
+    },
+    "vlm_as_detector@v2": {
+        "vlm_output": (
+            "language_model_output",
+            ['[{"box_2d": [10, 20, 50, 60], "label": "car"}]', "I see nothing."],
+        )
+    },
+    "vlm_as_detector": {
+        "vlm_output": (
+            "language_model_output",
+            [
+                '[{"box_2d": [100, 200, 500, 600], "label": "car"}]',
+                'Here: {"detections": [{"x_min": 0.1, "y_min": 0.2, "x_max": 0.5, "y_max": 0.9, '
+                '"class_name": "ghost", "confidence": 0.25}]}',
+            ],
+        )
     },
 }
 # Parameters of the run.

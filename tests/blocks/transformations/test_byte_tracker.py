@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blocks.transformations.byte_tracker import motion
 from blocks.transformations.byte_tracker.byte_track import ByteTrack, ByteTrackOptions
 from blocks.transformations.byte_tracker.v1 import ByteTrackerBlockV1
 from blocks.transformations.byte_tracker.v2 import ByteTrackerBlockV2
@@ -129,21 +128,6 @@ class TestByteTrack:
         frames: list[list[Any]] = [[(x + 3 * n, y + 2 * n) for x, y in grid] for n in range(8)]
         found = ids(frames)
         assert found == [list(range(1, 201))] * 8
-
-
-class TestMotion:
-    def test_a_constant_speed_is_learnt(self) -> None:
-        """After some frames the next box is foreseen to the pixel."""
-        mean, covariance = motion.started(np.array(box(100, 100)))
-        for step in range(1, 30):
-            mean, covariance = motion.predicted(mean, covariance)
-            mean, covariance = motion.corrected(
-                mean, covariance, np.array(box(100 + 6 * step, 100))
-            )
-        mean, covariance = motion.predicted(mean, covariance)
-        assert np.abs(motion.box_of(mean) - box(280, 100)).max() < 1
-        assert np.allclose(covariance, covariance.T)
-        assert np.linalg.eigvalsh(covariance).min() > 0
 
 
 class TestBlocks:

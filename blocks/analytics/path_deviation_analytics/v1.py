@@ -1,0 +1,65 @@
+"""Measures how far tracked objects are from a path; the video comes as metadata."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import ConfigDict, Field
+
+from blocks.analytics.path_deviation_analytics.family import (
+    LONG_DESCRIPTION,
+    SEARCH_KEYWORDS,
+    PathDeviationBlock,
+    PathDeviationManifest,
+)
+from execution_engine.block_api import (
+    BlockResult,
+    Selector,
+    VideoMetadata,
+    WorkflowBlockManifest,
+)
+from execution_engine.kinds.catalogue import VIDEO_METADATA_KIND
+
+if TYPE_CHECKING:
+    import supervision as sv
+
+
+class PathDeviationManifestV1(PathDeviationManifest):
+    model_config = ConfigDict(
+        json_schema_extra={
+            "name": "Path Deviation",
+            "version": "v1",
+            "short_description": "Measure how far tracked objects are from a path.",
+            "long_description": LONG_DESCRIPTION,
+            "license": "Apache-2.0",
+            "block_type": "analytics",
+            "search_keywords": [*SEARCH_KEYWORDS],
+        }
+    )
+    type: Literal["roboflow_core/path_deviation_analytics@v1"]
+    metadata: Selector(kind=[VIDEO_METADATA_KIND]) = Field(
+        title="Video Metadata",
+        description="Metadata that tell the video.",
+        examples=["$inputs.video_metadata"],
+    )
+
+    @classmethod
+    def get_execution_engine_compatibility(cls) -> str | None:
+        return ">=1.3.0,<2.0.0"
+
+
+class PathDeviationAnalyticsBlockV1(PathDeviationBlock):
+    @classmethod
+    def get_manifest(cls) -> type[WorkflowBlockManifest]:
+        return PathDeviationManifestV1
+
+    def run(
+        self,
+        metadata: VideoMetadata,
+        detections: sv.Detections,
+        triggering_anchor: str,
+        reference_path: Any,
+    ) -> BlockResult:
+        """`path_deviation_detections`: the detections with their distance from the path, px."""
+        video = metadata.video_identifier
+        return self.measured(video, detections, triggering_anchor, reference_path)
