@@ -133,7 +133,8 @@ class BatchingDispatcher:
                 if at_once:
                     self._run_here(window)
                 else:
-                    self._wait(window)
+                    with context.waiting():
+                        self._wait(window)
                 for start, stop, raw in window.answers:
                     for slot, row in enumerate(rows[start:stop]):
                         results[row] = self._model.finish(call, row, raw, slot)

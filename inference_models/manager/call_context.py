@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 
@@ -23,11 +23,17 @@ class CallContext:
         client: calls of one client share one turn where several wait; None gives each call its own.
         end: reading of `time.monotonic` after which the answer is of no use; None for never.
         cancelled: tells whether the caller has given up; None when he never does.
+        aside: entered while a call waits for others and computes nothing; None when nobody cares.
     """
 
     client: Hashable = None
     end: float | None = None
     cancelled: Callable[[], bool] | None = None
+    aside: Callable[[], AbstractContextManager[None]] | None = None
+
+    def waiting(self) -> AbstractContextManager[None]:
+        """Around a wait of the caller's thread for what other threads compute."""
+        return nullcontext() if self.aside is None else self.aside()
 
     def check(self, model: str) -> None:
         """Raises when nobody wants the answer any more.
@@ -66,6 +72,7 @@ def call_context(
     client: Hashable = None,
     deadline: float | None = None,
     cancelled: Callable[[], bool] | None = None,
+    aside: Callable[[], AbstractContextManager[None]] | None = None,
 ) -> Iterator[CallContext]:
     """Says for the calls of models made inside who makes them and how long they are wanted.
 
@@ -78,6 +85,8 @@ def call_context(
         deadline: seconds from now after which an answer is of no use.
         cancelled: tells whether the caller has given up; called often and from any thread, so it
             must answer at once and call no model.
+        aside: entered, on the thread of the call, while it waits for a batch or another machine, so
+            that a host may give its place to somebody else meanwhile.
 
     Raises:
         ValueError: the deadline is not positive.
@@ -91,6 +100,7 @@ def call_context(
         client=outer.client if client is None else client,
         end=min(ends, default=None),
         cancelled=_either(cancelled, outer.cancelled),
+        aside=outer.aside if aside is None else aside,
     )
     token = _CURRENT.set(context)
     try:

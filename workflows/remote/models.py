@@ -203,9 +203,10 @@ class RemoteModels:
         return Deadline(min(self._timeout, left))
 
     def _ask(self, route: str, body: Mapping[str, Any], deadline: Deadline) -> Any:
-        answer = self._connection.post(
-            route, {**self._key, **body}, timeout=deadline, repeatable=True
-        )
+        with current_call().waiting():
+            answer = self._connection.post(
+                route, {**self._key, **body}, timeout=deadline, repeatable=True
+            )
         if answer.status != _OK:
             with self._lock:
                 # The model may be gone, or be another one by now.

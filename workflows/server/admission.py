@@ -10,7 +10,8 @@ import math
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -79,17 +80,27 @@ class Admission:
     requests delays itself, not the others. Methods may be called from any event loop.
 
     Args:
-        workers: requests worked on at the same time.
+        workers: requests that have been begun and are not finished, at the most.
         max_queue: requests that may wait.
         max_queued_bytes: what the bodies of all requests that wait or are worked on may take; a
             single request always may come in.
+        places: how many of them compute at the same time; the others have stepped aside. As many as
+            workers when None.
     """
 
-    def __init__(self, workers: int, max_queue: int, max_queued_bytes: int) -> None:
+    def __init__(
+        self, workers: int, max_queue: int, max_queued_bytes: int, places: int | None = None
+    ) -> None:
         self.workers = workers
+        self._places = workers if places is None else places
+        self._free = self._places
+        self._aside = 0
+        self._returning = 0
         self._max_queue = max_queue
         self._max_queued_bytes = max_queued_bytes
-        self._changed = threading.Condition()
+        lock = threading.RLock()
+        self._changed = threading.Condition(lock)
+        self._place_free = threading.Condition(lock)  # for those who come back
         self._lines: OrderedDict[str, deque[_Job]] = OrderedDict()
         self._queued = 0
         self._bytes = 0
@@ -115,6 +126,31 @@ class Admission:
         """Workers held by requests that were already answered, past their deadline or cancelled."""
         with self._changed:
             return sum(job.token.cancelled for job in self._running)
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether every place is held by a request that was already answered."""
+        return self.abandoned - self._aside >= self._places
+
+    @contextmanager
+    def stepping_aside(self) -> Iterator[None]:
+        """Gives the place of the calling worker to another request while it computes nothing. Who
+        comes back waits for a free place, before requests that have not been begun.
+        """
+        with self._changed:
+            self._aside += 1
+            self._leave_place()
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._aside -= 1
+                self._returning += 1
+                self._place_free.wait_for(lambda: self._closed or self._free > 0)
+                self._returning -= 1
+                self._free -= 1
+                if self._lines and self._free > self._returning:
+                    self._changed.notify()
 
     @property
     def draining(self) -> bool:
@@ -187,6 +223,7 @@ class Admission:
         with self._changed:
             self._draining = self._closed = True
             self._changed.notify_all()
+            self._place_free.notify_all()
             threads = list(self._threads)
         end = time.monotonic() + _JOIN_TIMEOUT
         for thread in threads:
@@ -203,7 +240,8 @@ class Admission:
                 "The server is being stopped and takes no new requests.", {"Retry-After": "1"}
             )
         # A worker that is about to take a request counts as if it had it already.
-        if self._queued + len(self._running) >= self._max_queue + self.workers:
+        begun = self._places + self._aside
+        if self._queued + len(self._running) >= self._max_queue + begun:
             raise self._full(f"{self._queued} requests are waiting, which is the most that may")
 
     def _unanswered(self) -> list[_Job]:
@@ -263,7 +301,9 @@ class Admission:
     def _next(self) -> _Job | None:
         """The next job of the client whose turn it is; None when the workers end."""
         with self._changed:
-            self._changed.wait_for(lambda: self._closed or self._lines)
+            self._changed.wait_for(
+                lambda: self._closed or (self._lines and self._free > self._returning)
+            )
             if self._closed:
                 return None
             client, line = self._lines.popitem(last=False)
@@ -271,8 +311,16 @@ class Admission:
             if line:
                 self._lines[client] = line  # at the end: the others come first
             self._leave_queue(job)
+            self._free -= 1
             self._running.add(job)
             return job
+
+    def _leave_place(self) -> None:
+        self._free += 1
+        if self._returning:
+            self._place_free.notify()
+        else:
+            self._changed.notify()
 
     def _start_worker(self) -> None:
         thread = threading.Thread(target=self._work, name="weftlens-worker", daemon=True)
@@ -311,6 +359,7 @@ class Admission:
         job.times.worked = seconds
         with self._changed:
             self._running.discard(job)
+            self._leave_place()
             self._bytes -= job.size
             share = _SHARE_OF_NEWEST if self._mean_work else 1.0
             self._mean_work += share * (seconds - self._mean_work)

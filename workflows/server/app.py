@@ -54,7 +54,8 @@ def create_app(
         WorkflowEnvironmentConfigurationError: the settings or the session permit what a server must
             not, or a file they name cannot be used.
     """
-    admission = Admission(workers(settings), settings.max_queue, settings.max_queued_bytes)
+    workers, places = concurrency(settings)
+    admission = Admission(workers, settings.max_queue, settings.max_queued_bytes, places)
     host = ServerHost(session, settings, admission, ServerMetrics(admission, session))
     session.observe_models(host.metrics.note_model_call)
     pipelines = make_manager(session, settings)
@@ -95,14 +96,16 @@ def create_app(
     return app
 
 
-def workers(settings: ServerSettings) -> int:
-    """Number of worker threads."""
+def concurrency(settings: ServerSettings) -> tuple[int, int]:
+    """Number of worker threads, and how many of them compute at the same time; the others wait for
+    batches of models.
+    """
     from inference_models.backends.threads import available_cores
 
     if settings.max_concurrency is not None:
-        return settings.max_concurrency
+        return settings.max_concurrency, settings.max_concurrency
     cores = available_cores()
-    return cores + settings.dynamic_batch_size if settings.dynamic_batching else cores
+    return cores + settings.dynamic_batch_size if settings.dynamic_batching else cores, cores
 
 
 def _close(host: ServerHost, close_session: bool) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Protocol, TypeVar
 from uuid import uuid4
@@ -61,13 +61,21 @@ class Job:
     Attributes:
         token: asks the work to stop.
         record: notes on the request.
+        aside: entered while the work waits for others.
     """
 
-    __slots__ = ("_end", "record", "token")
+    __slots__ = ("_end", "aside", "record", "token")
 
-    def __init__(self, token: CancellationToken, record: RequestRecord, end: float) -> None:
+    def __init__(
+        self,
+        token: CancellationToken,
+        record: RequestRecord,
+        end: float,
+        aside: Callable[[], AbstractContextManager[None]],
+    ) -> None:
         self.token = token
         self.record = record
+        self.aside = aside
         self._end = end
 
     @property
@@ -170,7 +178,7 @@ class ServerHost:
         end = record.started + self.settings.request_timeout
 
         def on_worker(token: CancellationToken) -> bytes:
-            return work(Job(token, record, end))
+            return work(Job(token, record, end, self.admission.stepping_aside))
 
         content = await self.admission.run(
             on_worker,
@@ -216,7 +224,10 @@ def model_calls(job: Job) -> Iterator[None]:
     from inference_models.manager.call_context import call_context
 
     with call_context(
-        client=job.record.client, deadline=job.time_left, cancelled=lambda: job.token.cancelled
+        client=job.record.client,
+        deadline=job.time_left,
+        cancelled=lambda: job.token.cancelled,
+        aside=job.aside,
     ):
         yield
 

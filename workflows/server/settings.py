@@ -122,7 +122,7 @@ class ServerSettings(BaseSettings):
     max_concurrency: PositiveInt | None = Field(
         None,
         description="Requests worked on at the same time; when not set, the number of cores, and "
-        "with dynamic batching as many more as fill a batch.",
+        "with dynamic batching as many more that wait for a batch as fill one.",
     )
     max_queue: PositiveInt = Field(256, description="Requests that may wait for a worker.")
     max_queued_bytes: PositiveInt = Field(

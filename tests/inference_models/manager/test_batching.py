@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -64,6 +66,34 @@ class TestJoining:
         results = echo.finish()
         assert {n: results[n] for n in range(1, 7)} == {n: [n] for n in range(1, 7)}
         assert echo.network.seen == [[0], [1, 2, 3, 4], [5, 6]]
+
+    def test_who_waits_steps_aside(self, make_echo: MakeEcho) -> None:
+        """The host is told of a wait, on the thread of the call, and of no call that computes."""
+        echo = make_echo()
+        noted: list[tuple[str, int]] = []
+
+        @contextmanager
+        def aside() -> Iterator[None]:
+            noted.append(("aside", threading.get_ident()))
+            try:
+                yield
+            finally:
+                noted.append(("back", threading.get_ident()))
+
+        def call(n: int) -> list[int]:
+            with call_context(aside=aside):
+                found: list[int] = echo.infer(n)
+            noted.append(("done", threading.get_ident()))
+            return found
+
+        assert call(7) == [7]
+        assert [what for what, _ in noted] == ["done"]
+        noted.clear()
+        echo.hold()
+        echo.start_waiting("a", lambda: call(1))
+        echo.finish()
+        assert [what for what, _ in noted] == ["aside", "back", "done"]
+        assert len({thread for _, thread in noted}) == 1
 
     def test_parameters_stay_with_their_call(self, make_echo: MakeEcho) -> None:
         """Calls with other parameters share a forward pass; a wrong parameter fails alone."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import time
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,20 @@ class TestCallContext:
                 assert inner.cancelled() is False
                 given_up.append(True)
                 assert inner.cancelled() is True
+
+    def test_stepping_aside(self) -> None:
+        """The nearest host is told; where there is none, a wait is a wait."""
+        with call_context() as nobody, nobody.waiting():
+            pass
+        told: list[str] = []
+        with (
+            call_context(aside=lambda: nullcontext(told.append("outer"))),
+            call_context(client="ann") as inherited,
+        ):
+            inherited.waiting()
+            with call_context(aside=lambda: nullcontext(told.append("inner"))) as own:
+                own.waiting()
+        assert told == ["outer", "inner"]
 
     @pytest.mark.parametrize("deadline", [0, -1, float("nan")])
     def test_a_deadline_lies_ahead(self, deadline: float) -> None:

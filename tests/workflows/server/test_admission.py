@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -32,6 +34,13 @@ class Blocker:
         self.begun.set()
         assert self.release.wait(PATIENCE)
         return "blocked"
+
+
+def _until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, "it never came true"
+        time.sleep(0.001)
 
 
 async def _begun(blocker: Blocker) -> None:
@@ -252,3 +261,167 @@ class TestClose:
 
         _run(admission, test)
         assert threading.active_count() <= before
+
+
+class TestSteppingAside:
+    """More workers than places: some wait for others while the rest compute."""
+
+    def test_no_more_compute_than_there_are_places(self) -> None:
+        """A second request is begun only when the first one steps aside or ends."""
+        admission = Admission(3, 10, 1000, places=1)
+        first, second, waiting = Blocker(), Blocker(), Blocker()
+        order: list[str] = []
+
+        def steps_aside(token: CancellationToken) -> None:
+            first(token)
+            with admission.stepping_aside():
+                waiting(token)
+            order.append("back")
+
+        async def test() -> None:
+            jobs = [
+                asyncio.create_task(admission.run(work, client="a", timeout=PATIENCE))
+                for work in (steps_aside, second, lambda token: order.append("third"))
+            ]
+            await _begun(first)
+            assert not second.begun.is_set()
+            first.release.set()
+            await _begun(waiting)
+            await _begun(second)  # in the place of the first one
+            assert not order
+            waiting.release.set()
+            await asyncio.to_thread(_until, lambda: admission._returning == 1)
+            assert not order  # its place is taken
+            second.release.set()
+            await asyncio.gather(*jobs)
+            assert order == ["back", "third"]  # before one that was not begun
+
+        _run(admission, test)
+
+    def test_a_failure_while_aside(self) -> None:
+        """An error in the wait leaves the number of places as it was."""
+        admission = Admission(2, 10, 1000, places=1)
+
+        def fails(token: CancellationToken) -> None:
+            with admission.stepping_aside():
+                raise KeyError("x")
+
+        async def test() -> None:
+            for _ in range(3):
+                with pytest.raises(KeyError):
+                    await admission.run(fails, client="a", timeout=PATIENCE)
+            blocker = Blocker()
+            job = asyncio.create_task(admission.run(blocker, client="a", timeout=PATIENCE))
+            await _begun(blocker)
+            other = Blocker()
+            late = asyncio.create_task(admission.run(other, client="a", timeout=PATIENCE))
+            await asyncio.sleep(0.05)
+            assert not other.begun.is_set()
+            blocker.release.set()
+            other.release.set()
+            assert await job == await late == "blocked"
+
+        _run(admission, test)
+
+    def test_a_worker_that_ends_aside(self) -> None:
+        """The place of a thread that dies in its wait is used again."""
+        admission = Admission(2, 10, 1000, places=1)
+
+        def dies(token: CancellationToken) -> None:
+            with admission.stepping_aside():
+                raise SystemExit
+
+        async def test() -> None:
+            for _ in range(3):
+                with pytest.raises(WorkerDiedError):
+                    await admission.run(dies, client="a", timeout=PATIENCE)
+            assert await admission.run(lambda token: 7, client="a", timeout=PATIENCE) == 7
+
+        _run(admission, test)
+
+    def test_the_end_of_the_workers(self) -> None:
+        """Who comes back when all is closed does not wait for a place."""
+        admission = Admission(2, 10, 1000, places=1)
+        waiting, second = Blocker(), Blocker()
+        ended = threading.Event()
+
+        def steps_aside(token: CancellationToken) -> None:
+            with admission.stepping_aside():
+                waiting(token)
+            ended.set()
+
+        async def test() -> None:
+            jobs = [
+                asyncio.create_task(admission.run(work, client="a", timeout=PATIENCE))
+                for work in (steps_aside, second)
+            ]
+            await _begun(waiting)
+            await _begun(second)
+            closing = asyncio.create_task(asyncio.to_thread(admission.close))
+            waiting.release.set()
+            assert await asyncio.to_thread(ended.wait, PATIENCE)
+            second.release.set()
+            await asyncio.gather(closing, *jobs)
+
+        _run(admission, test)
+
+    def test_the_queue_counts_what_could_begin(self) -> None:
+        """Requests that stepped aside make room, so that the queue is as long as it is said to
+        be.
+        """
+        admission = Admission(3, 1, 1000, places=1)
+        waiting, second, third = Blocker(), Blocker(), Blocker()
+
+        def steps_aside(token: CancellationToken) -> None:
+            with admission.stepping_aside():
+                waiting(token)
+
+        async def test() -> None:
+            def run(work: Any) -> Any:
+                return asyncio.create_task(admission.run(work, client="a", timeout=PATIENCE))
+
+            jobs = [run(steps_aside)]
+            await _begun(waiting)
+            jobs.append(run(second))
+            await _begun(second)
+            jobs.append(run(third))
+            await asyncio.sleep(0)
+            with pytest.raises(QueueFullError):
+                await admission.run(lambda token: 1, client="a", timeout=PATIENCE)
+            for blocker in (waiting, second, third):
+                blocker.release.set()
+            await asyncio.gather(*jobs)
+
+        _run(admission, test)
+
+    def test_many_threads(self) -> None:
+        """However they come and go, no more compute than there are places, and none is lost."""
+        admission = Admission(8, 1000, 1000, places=2)
+        inside, most, lock = 0, 0, threading.Lock()
+
+        def count(step: int) -> None:
+            nonlocal inside, most
+            with lock:
+                inside += step
+                most = max(most, inside)
+
+        def work(token: CancellationToken) -> int:
+            count(1)
+            for _ in range(3):
+                time.sleep(0.0005)
+                count(-1)
+                with admission.stepping_aside():
+                    time.sleep(0.0005)
+                count(1)
+            count(-1)
+            return 1
+
+        async def test() -> None:
+            answers = await asyncio.gather(
+                *(admission.run(work, client=str(i % 5), timeout=PATIENCE) for i in range(300))
+            )
+            assert sum(answers) == 300
+
+        _run(admission, test)
+        assert most == 2
+        assert admission._free == 2

@@ -34,7 +34,7 @@ def health_router(host: ServerHost) -> APIRouter:
         reason = host.not_ready
         if host.admission.draining:
             reason = "the server is being stopped"
-        elif host.admission.abandoned >= host.admission.workers:
+        elif host.admission.is_stuck:
             reason = "every worker is inside a run that was given up"
         if reason is None:
             return _answer({"status": "ready"})
