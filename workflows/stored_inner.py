@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,8 +105,16 @@ class _Embedding:
         # Stored workflows have no versions: a step that asks for one is refused.
         if step.get(_VERSION) is not None or not (_is_plain(workspace) and _is_plain(name)):
             return None
-        inside, file_name = folder.resolve(), f"{name}{_SUFFIX}"
-        for candidate in (folder / str(workspace) / file_name, folder / file_name):
+        inside = folder.resolve()
+        # File systems differ in how they write an accented letter; people do not see it.
+        spellings = dict.fromkeys(
+            (unicodedata.normalize(form, str(workspace)), unicodedata.normalize(form, str(name)))
+            for form in ("NFC", "NFD")
+        )
+        for candidate in (
+            *(folder / space / f"{spelling}{_SUFFIX}" for space, spelling in spellings),
+            *(folder / f"{spelling}{_SUFFIX}" for _, spelling in spellings),
+        ):
             file = candidate.resolve()
             if file not in self.stamps:
                 self.stamps[file] = file_stamp(file)

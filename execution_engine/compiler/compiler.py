@@ -52,8 +52,8 @@ def compile_definition(
 def checked_plan(
     definition: Mapping[str, Any], registry: BlockRegistry, representation: str
 ) -> Plan:
-    registry.representations.require(TENSOR if representation == AUTO else representation)
     """The plan of a definition that nobody changes any more; errors as `compile_definition`."""
+    registry.representations.require(TENSOR if representation == AUTO else representation)
     plan, problems = _compile(definition, registry, representation)
     problems.raise_if_any()
     assert plan is not None

@@ -98,7 +98,9 @@ def build_graph(definition: Definition, steps: list[ParsedStep], problems: Probl
             if reference.reference.kind == INPUT and reference.reference.name in unusable:
                 node.complete = False  # the declaration is the fault, and reported
                 continue
-            if reference.reference.kind == STEP and reference.reference.name in groups:
+            if problems.mentions(reference.where):
+                node.complete = False
+            elif reference.reference.kind == STEP and reference.reference.name in groups:
                 group = definition.groups[reference.reference.name]
                 targets = groups[reference.reference.name]
                 _add_control_edge(node, reference, targets, group.outputs, problems)
@@ -147,9 +149,6 @@ def _follow(
     problems: ProblemList,
 ) -> None:
     reference = item.reference
-    if problems.mentions(item.where):
-        node.complete = False
-        return
     if reference.kind == INPUT:
         declared = inputs.get(reference.name)
         if declared is None:

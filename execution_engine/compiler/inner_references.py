@@ -22,6 +22,7 @@ from execution_engine.definition.references import (
     ALL_OUTPUTS,
     INPUT,
     STEP,
+    STEP_OUTPUT,
     Reference,
     did_you_mean,
     is_reference,
@@ -87,6 +88,7 @@ class Site(NamedTuple):
         field: field of that step.
         is_binding: whether it is bound to an input. No step reads such a value again, so that all
             that is wrong with it is reported where it stands.
+        is_target: whether only steps may be named there.
     """
 
     where: str
@@ -94,6 +96,7 @@ class Site(NamedTuple):
     block_id: str
     field: str
     is_binding: bool = False
+    is_target: bool = False
 
 
 class InnerReferences:
@@ -200,6 +203,8 @@ class InnerReferences:
                 or "write '$$' at the start for text that begins with a dollar sign",
             )
             return NOTHING
+        if site.is_target and reference.kind == STEP_OUTPUT:
+            return value  # reported where the step is read
         found = self.follow(scope, reference, site)
         if found is NOTHING and not site.is_binding:
             self._problems.note(site.where)

@@ -7,6 +7,7 @@ takes one, so texts that only look like references stay. Parts keep the place th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -32,7 +33,7 @@ from execution_engine.definition.model import (
 )
 from execution_engine.definition.parser import describe, parse_definition
 from execution_engine.definition.problems import ProblemList
-from execution_engine.definition.references import STEP_OUTPUT, is_reference, parse_reference
+from execution_engine.definition.references import STEP, STEP_OUTPUT, is_reference, parse_reference
 from execution_engine.errors import (
     ExecutionGraphStructureError,
     NotSupportedExecutionEngineError,
@@ -47,6 +48,7 @@ DEEPEST = 4
 MOST = 32
 _DEFINITION = "workflow_definition"
 _SEPARATOR = "__"
+_NOT_IN_A_NAME = re.compile(r"[^A-Za-z_0-9\-]")
 
 
 def embed_inner_workflows(
@@ -119,7 +121,8 @@ class _Embedding:
         return tuple(members)
 
     def _free(self, outer: str, name: str) -> str:
-        wanted = found = f"{outer}{_SEPARATOR}{name}"
+        # A name that no reference may have, such as "a b", does no harm until one is made of it.
+        wanted = found = _NOT_IN_A_NAME.sub("_", f"{outer}{_SEPARATOR}{name}")
         number = 1
         while found in self._taken:
             number += 1
@@ -182,7 +185,13 @@ class _Embedding:
         for field in spec.fields.values() if spec is not None else ():
             key = next((alias for alias in field.aliases if alias in body), None)
             if key is not None and _takes_reference(field, body[key]):
-                site = Site(f"{step.where}/{pointer_part(key)}", f"Step '{name}'", name, field.name)
+                site = Site(
+                    f"{step.where}/{pointer_part(key)}",
+                    f"Step '{name}'",
+                    name,
+                    field.name,
+                    is_target=all(form.element == STEP for form in field.references),
+                )
                 body[key] = self._references.filled(scope, body[key], site)
         return StepDeclaration(step.type, name, body, step.where)
 

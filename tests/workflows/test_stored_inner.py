@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,15 @@ class TestLoading:
             write(tmp_path / name, by(factor))
         path = write(tmp_path / "outer.json", outer(stored("n", "mine", "a", x="$inputs.v")))
         assert run_locally(path, {"v": [1, 4]}) == [{"y": result}, {"y": 4 * result}]
+
+    @pytest.mark.parametrize(("kept", "asked"), [("NFC", "NFD"), ("NFD", "NFC")])
+    def test_accented_names(self, tmp_path: Path, kept: str, asked: str) -> None:
+        """Composed and decomposed letters are the same name."""
+        space, name = (unicodedata.normalize(kept, text) for text in ("münze", "zähler"))
+        write(tmp_path / space / f"{name}.json", by(2))
+        names = (unicodedata.normalize(asked, text) for text in ("münze", "zähler"))
+        path = write(tmp_path / "outer.json", outer(stored("n", *names, x="$inputs.v")))
+        assert run_locally(path, {"v": [1, 4]}) == [{"y": 2}, {"y": 8}]
 
     def test_inner_ones_name_others(self, tmp_path: Path) -> None:
         """Each file looks beside itself, also from inside of a given definition."""

@@ -43,6 +43,8 @@ def describe_workload(plan: Plan) -> dict[str, Any]:
 
 
 def _step(plan: Plan, step: StepPlan) -> dict[str, Any]:
+    # Defaults are not validated: the 0 of a float would be warned of.
+    written = step.manifest.model_dump(warnings=False)
     return {
         "block_type": step.spec.type_id,
         "input_dimensionality": plan.depth(step.axis),
@@ -50,7 +52,7 @@ def _step(plan: Plan, step: StepPlan) -> dict[str, Any]:
         "accepts_batch_input": step.spec.accepts_batch_input,
         "resources": _models(step),
         "restrictions": _discovery(list(step.manifest.get_restrictions())),
-        "operations": _discovery(list(dict.fromkeys(_operations(step.manifest.model_dump())))),
+        "operations": _discovery(list(dict.fromkeys(_operations(written)))),
     }
 
 

@@ -34,7 +34,7 @@ class AutoRotateOnEdgesManifest(ImageInputManifest):
                 "they become vertical, horizontal, or either of the two. The canvas grows to hold "
                 "all of the image; new corners are black. An image without clear edges, one that "
                 "is straight enough and one that would have to be turned too far stay as they are, "
-                "with an angle of 0."
+                "with an angle of 0. Coordinates found in the turned image are not turned back."
             ),
             "license": "Apache-2.0",
             "block_type": "classical_computer_vision",

@@ -45,7 +45,8 @@ class ImageStackManifest(WorkflowBlockManifest):
             "long_description": (
                 "Remembers the last `stack_size` frames of each video and returns them as JPEG "
                 "files, the newest first. Frames larger than the resolution are made smaller and "
-                "keep their shape. With `clear` the frames before this one are forgotten."
+                "keep their shape. With `clear` the frames before this one are forgotten. Give it "
+                "whole frames: crops are other images each time."
             ),
             "license": "Apache-2.0",
             "block_type": "fusion",

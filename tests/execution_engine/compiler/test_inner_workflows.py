@@ -154,6 +154,28 @@ class TestValues:
         assert [step.name for step in session.compile(workflow).steps] == ["d__c__b__a__m"]
         assert run_locally(workflow, {"x": [7]}, session=session) == [{"y": 70}]
 
+    @pytest.mark.parametrize("name", ["ä", "a b", "a.b", "*", "$x", "a/b", "x.*", "\ud800"])
+    def test_names_that_no_reference_may_have(self, session: Session, name: str) -> None:
+        """Nobody can refer to such a step; what lies in it works all the same."""
+        workflow = definition(
+            [numbers("x")],
+            [
+                times("m", "$inputs.x", 10),
+                inner("k", TENFOLD, x="$steps.m.output"),
+                gate("g", "$steps.m.output", 10, "$steps.k"),
+            ],
+        )
+        outer = definition(
+            [numbers("x")],
+            [inner(name, workflow, x="$inputs.x"), times("last", "$inputs.x", 2)],
+            y="$steps.last.output",
+        )
+
+        plan = session.compile(outer)
+
+        assert run_locally(outer, {"x": [1, 2]}, session=session) == [{"y": 2}, {"y": 4}]
+        assert len(plan.steps) == 4
+
     def test_names_that_are_taken(self, session: Session) -> None:
         """An inner step whose name is taken gets another one; nobody is mixed up."""
         workflow = definition(
@@ -348,6 +370,45 @@ class TestControlFlow:
         rows = run_locally(workflow, {"v": [1, 3, 1, 3], "w": [0, 0, 1, 1]}, session=session)
         assert [row["y"] for row in rows] == [None, None, None, 30]
 
+    @pytest.mark.parametrize("outer_step", ["a", "t"])
+    def test_a_target_outside(self, session: Session, outer_step: str) -> None:
+        """A step inside sees no step outside: one fault, not a circle as well."""
+        workflow = definition(
+            [numbers("x")],
+            [times("m", "$inputs.x", 10), gate("g", "$inputs.x", 1, f"$steps.{outer_step}")],
+            y="$steps.m.output",
+        )
+        steps = [inner("a", workflow, x="$inputs.x"), times("t", "$steps.a.y", 2)]
+
+        problems = problems_of(session, definition([numbers("x")], steps, y="$steps.t.output"))
+
+        (where,) = problems
+        assert where == "/steps/0/workflow_definition/steps/1/next_steps/0"
+        assert problems[where].code == "unknown_step"
+
+    def test_an_output_is_no_target(self, session: Session) -> None:
+        """It is refused as it was written, with the name that can be used."""
+        steps = [inner("a", TENFOLD, x="$inputs.x"), gate("g", "$inputs.x", 1, "$steps.a.y")]
+
+        problems = problems_of(session, definition([numbers("x")], steps, y="$steps.a.y"))
+
+        [(where, problem)] = problems.items()
+        assert where == "/steps/1/next_steps/0"
+        assert "'$steps.a.y'" in problem.message
+        assert "'$steps.a'" in str(problem.hint)
+
+    def test_a_step_bound_where_data_is_taken(self, session: Session) -> None:
+        """The name of an inner workflow is no data: said once."""
+        steps = [inner("a", TENFOLD, x="$inputs.x"), inner("b", TENFOLD, x="$steps.a")]
+        outer = definition([numbers("x")], steps, y="$steps.b.y")
+
+        with pytest.raises(WorkflowCompilerError) as caught:
+            session.compile(outer)
+
+        assert [problem.where for problem in caught.value.errors] == [
+            "/steps/1/workflow_definition/steps/0/data"
+        ]
+
     def test_a_step_inside_is_no_target(self, session: Session) -> None:
         """Names that inner steps get are not for references from outside."""
         workflow = definition(
@@ -368,7 +429,7 @@ class TestControlFlow:
         )
         [(where, problem)] = problems_of(session, workflow).items()
         assert where == "/steps/1/data"
-        assert "$steps.n.y" in f"{problem.message} {problem.hint}"
+        assert "$steps.n.<output>" in f"{problem.message} {problem.hint}"
 
 
 CHILD = "/steps/0/workflow_definition"

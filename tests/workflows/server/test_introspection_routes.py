@@ -211,6 +211,26 @@ class TestDescribeInterface:
 
 
 class TestDescribeWorkload:
+    @pytest.mark.filterwarnings("error")
+    def test_defaults_of_other_types(self, client: TestClient) -> None:
+        """A default such as the 0 of a float makes no noise in the log."""
+        statement = {
+            "type": "UnaryStatement",
+            "operand": {"type": "DynamicOperand", "operand_name": "x"},
+            "operator": {"type": "Exists"},
+        }
+        step = {
+            "type": "roboflow_core/continue_if@v1",
+            "name": "gate",
+            "condition_statement": {"type": "StatementGroup", "statements": [statement]},
+            "evaluation_parameters": {"x": "$inputs.image"},
+            "next_steps": [],
+        }
+        image = {"type": "WorkflowImage", "name": "image"}
+        definition = {"version": "1.0", "inputs": [image], "steps": [step], "outputs": []}
+        answer = client.post("/workflows/describe_workload", json={"specification": definition})
+        assert answer.status_code == 200, answer.text
+
     def test_describes_steps_edges_and_models(self, client: TestClient) -> None:
         """Depths, models that are named, and models that are known only at run time."""
         definition = {
