@@ -16,7 +16,6 @@ from workflows.inspection import (
     missing_blocks,
     unknown_fields,
 )
-from workflows.language_warnings import query_language_warnings
 from workflows.loading import WorkflowSource, load_definition, nested_too_deep
 
 if TYPE_CHECKING:
@@ -89,6 +88,9 @@ class Workflow:
         Fields of steps that their blocks do not know, conditions joined by `or` without saying so,
         and parameters that a condition names and its step does not give.
         """
+        # Here, as a run needs the query language only where a step has operations.
+        from workflows.language_warnings import query_language_warnings
+
         return [
             *unknown_fields(self._inspection, self._home.registry),
             *query_language_warnings(self._inspection),

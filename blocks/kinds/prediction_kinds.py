@@ -19,6 +19,14 @@ DETECTIONS_KINDS = (
 )
 """Boxes, with masks or keypoints or without; in the order in which outputs are written."""
 
+TRACKED_KINDS = (
+    OBJECT_DETECTION_PREDICTION_KIND,
+    INSTANCE_SEGMENTATION_PREDICTION_KIND,
+    KEYPOINT_DETECTION_PREDICTION_KIND,
+    RLE_INSTANCE_SEGMENTATION_PREDICTION_KIND,
+)
+"""Objects that can be followed, in the order in which outputs are written."""
+
 PREDICTION_KINDS = tuple(
     kind.name
     for kind in (

@@ -19,6 +19,7 @@ from blocks.analytics.tracked_anchors import tracker_ids
 from blocks.kinds.detections import keys
 from blocks.kinds.detections.boxes import as_boxes
 from blocks.kinds.detections.columns import with_columns
+from blocks.kinds.prediction_kinds import TRACKED_KINDS
 from blocks.parameters import number, whole_number
 from blocks.per_video import PerVideo
 from blocks.transformations.track_class_lock.class_votes import (
@@ -39,11 +40,7 @@ from execution_engine.errors import InvalidFieldValueError
 from execution_engine.kinds.catalogue import (
     FLOAT_ZERO_TO_ONE_KIND,
     IMAGE_KIND,
-    INSTANCE_SEGMENTATION_PREDICTION_KIND,
     INTEGER_KIND,
-    KEYPOINT_DETECTION_PREDICTION_KIND,
-    OBJECT_DETECTION_PREDICTION_KIND,
-    RLE_INSTANCE_SEGMENTATION_PREDICTION_KIND,
 )
 from execution_engine.value_text import short_text
 
@@ -51,12 +48,6 @@ if TYPE_CHECKING:
     import supervision as sv
 
 CLASS_LOCKED = "class_locked"
-_KINDS = [
-    OBJECT_DETECTION_PREDICTION_KIND,
-    INSTANCE_SEGMENTATION_PREDICTION_KIND,
-    KEYPOINT_DETECTION_PREDICTION_KIND,
-    RLE_INSTANCE_SEGMENTATION_PREDICTION_KIND,
-]
 ZeroToOne = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -86,7 +77,7 @@ class TrackClassLockManifest(WorkflowBlockManifest):
         description="Frame that the detections were made on; it tells the video.",
         examples=["$inputs.image"],
     )
-    detections: Selector(kind=_KINDS) = Field(
+    detections: Selector(kind=[*TRACKED_KINDS]) = Field(
         title="Detections",
         description="Tracked objects.",
         examples=["$steps.tracker.tracked_detections"],
@@ -147,7 +138,7 @@ class TrackClassLockManifest(WorkflowBlockManifest):
 
     @classmethod
     def describe_outputs(cls) -> list[OutputDefinition]:
-        return [OutputDefinition("tracked_detections", _KINDS)]
+        return [OutputDefinition("tracked_detections", [*TRACKED_KINDS])]
 
     @classmethod
     def get_execution_engine_compatibility(cls) -> str | None:

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from blocks.kinds.detections.boxes import box_iou
-from blocks.transformations.tracking.assignment import best_pairs
+from blocks.transformations.tracking.matching import match_by_overlap
 from blocks.transformations.tracking.motion import WidthHeightMotion
 from blocks.transformations.tracking.tracks import (
     NOT_TRACKED,
-    Track,
+    Floats,
     Tracks,
     at_least,
     set_states,
@@ -25,7 +24,6 @@ from blocks.transformations.tracking.tracks import (
     usable_boxes,
 )
 
-Floats = NDArray[np.float64]
 # Below this score a box is noise (section 4 of ByteTrack, which the paper keeps).
 _LOWEST_SCORE = 0.1
 
@@ -94,30 +92,14 @@ class BotSort:
         known = [track for track in tracks.all if track.id != NOT_TRACKED]
         young = [track for track in tracks.all if track.id == NOT_TRACKED]
         free = np.flatnonzero(usable & is_confident)
-        left, free = self._match(known, corners, free, marks, options.first_minimum)
+        left, free = match_by_overlap(tracks, known, corners, free, options.first_minimum, marks)
         seen_before = [track for track in left if track.last_seen == tracks.frame - 1]
         uncertain = np.flatnonzero(usable & ~is_confident & at_least(marks, _LOWEST_SCORE))
-        self._match(seen_before, corners, uncertain, None, options.second_minimum)
-        _, free = self._match(young, corners, free, marks, options.unconfirmed_minimum)
+        match_by_overlap(tracks, seen_before, corners, uncertain, options.second_minimum)
+        _, free = match_by_overlap(tracks, young, corners, free, options.unconfirmed_minimum, marks)
         begun = tracks.begin(corners, free[at_least(marks[free], options.activation_threshold)])
         if options.instant_first_frame and tracks.frame == 1:
             tracks.confirm(begun)
         tracks.confirm_old_enough(options.consecutive_frames)
         tracks.forget(options.lost_frames)
         return tracks.ids(len(corners))
-
-    def _match(
-        self,
-        candidates: list[Track],
-        boxes: Floats,
-        rows: NDArray[np.intp],
-        scores: Floats | None,
-        minimum: float,
-    ) -> tuple[list[Track], NDArray[np.intp]]:
-        """Matches tracks and rows; the tracks and the rows that are left over."""
-        likeness = box_iou(self._tracks.boxes(candidates), boxes[rows])
-        if scores is not None:
-            likeness = likeness * scores[rows]
-        pairs = best_pairs(likeness, (likeness >= minimum) & (likeness > 0))
-        self._tracks.see([candidates[number] for number in pairs.rows], boxes, rows[pairs.columns])
-        return [candidates[number] for number in pairs.free_rows], rows[pairs.free_columns]

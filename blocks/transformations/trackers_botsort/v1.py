@@ -12,11 +12,16 @@ from blocks.kinds.detections.boxes import as_boxes
 from blocks.parameters import whole_number
 from blocks.transformations.trackers_botsort.bot_sort import BotSort, BotSortOptions
 from blocks.transformations.trackers_botsort.camera_motion import CameraMotion, Method
-from blocks.transformations.tracking.tracker_block import (
+from blocks.transformations.tracking.fields import (
     Share,
+    WholeNumber,
+    activation,
+    confident,
+    consecutive_frames,
+)
+from blocks.transformations.tracking.tracker_block import (
     TrackerBlock,
     TrackerManifest,
-    WholeNumber,
     describe,
     frames,
     lost_frames,
@@ -35,6 +40,8 @@ if TYPE_CHECKING:
 
 _MOST_DOWNSCALE = 1000
 
+DEFAULTS = BotSortOptions()
+
 
 class BotSortTrackerManifest(TrackerManifest):
     model_config = describe(
@@ -47,40 +54,29 @@ class BotSortTrackerManifest(TrackerManifest):
     )
     type: Literal["roboflow_core/trackers_botsort@v1"]
     minimum_iou_threshold_first_assoc: Share = Field(
-        default=0.2,
+        default=DEFAULTS.first_minimum,
         title="Minimum IoU Threshold of the First Association",
         description="Least overlap x confidence of a confident detection and a track with an id.",
         examples=[0.2, "$inputs.minimum_iou_threshold_first_assoc"],
     )
     minimum_iou_threshold_second_assoc: Share = Field(
-        default=0.5,
+        default=DEFAULTS.second_minimum,
         title="Minimum IoU Threshold of the Second Association",
         description="Least overlap of an uncertain detection and a track seen in the last frame.",
         examples=[0.5, "$inputs.minimum_iou_threshold_second_assoc"],
     )
     minimum_iou_threshold_unconfirmed_assoc: Share = Field(
-        default=0.3,
+        default=DEFAULTS.unconfirmed_minimum,
         title="Minimum IoU Threshold of Unconfirmed Tracks",
         description="Least overlap x confidence of a confident detection and a track without id.",
         examples=[0.3, "$inputs.minimum_iou_threshold_unconfirmed_assoc"],
     )
-    minimum_consecutive_frames: WholeNumber = Field(
-        default=2,
-        title="Minimum Consecutive Frames",
-        description="Frames in a row in which an object must be seen before it gets an id.",
-        examples=[2, "$inputs.minimum_consecutive_frames"],
+    minimum_consecutive_frames: WholeNumber = consecutive_frames(DEFAULTS.consecutive_frames)
+    track_activation_threshold: Share = activation(
+        DEFAULTS.activation_threshold, "a confident detection"
     )
-    track_activation_threshold: Share = Field(
-        default=0.7,
-        title="Track Activation Threshold",
-        description="Least confidence of a confident detection that begins a track.",
-        examples=[0.7, "$inputs.track_activation_threshold"],
-    )
-    high_conf_det_threshold: Share = Field(
-        default=0.6,
-        title="High Confidence Detection Threshold",
-        description="Least confidence of a confident detection; the others are matched last.",
-        examples=[0.6, "$inputs.high_conf_det_threshold"],
+    high_conf_det_threshold: Share = confident(
+        DEFAULTS.confident, "a confident detection; the others are matched last."
     )
     enable_cmc: bool | Selector(kind=[BOOLEAN_KIND]) = Field(
         default=False,
@@ -165,17 +161,33 @@ class BotSortTrackerBlockV1(TrackerBlock[_MovingTracker, _Options]):
         `new_instances`: those whose id was not met before; `already_seen_instances`: the others.
         """
         matching = BotSortOptions(
-            share("minimum_iou_threshold_first_assoc", minimum_iou_threshold_first_assoc, 0.2),
-            share("minimum_iou_threshold_second_assoc", minimum_iou_threshold_second_assoc, 0.5),
+            share(
+                "minimum_iou_threshold_first_assoc",
+                minimum_iou_threshold_first_assoc,
+                DEFAULTS.first_minimum,
+            ),
+            share(
+                "minimum_iou_threshold_second_assoc",
+                minimum_iou_threshold_second_assoc,
+                DEFAULTS.second_minimum,
+            ),
             share(
                 "minimum_iou_threshold_unconfirmed_assoc",
                 minimum_iou_threshold_unconfirmed_assoc,
-                0.3,
+                DEFAULTS.unconfirmed_minimum,
             ),
-            frames("minimum_consecutive_frames", minimum_consecutive_frames, 2),
+            frames(
+                "minimum_consecutive_frames",
+                minimum_consecutive_frames,
+                DEFAULTS.consecutive_frames,
+            ),
             lost_frames(lost_track_buffer, image),
-            share("track_activation_threshold", track_activation_threshold, 0.7),
-            share("high_conf_det_threshold", high_conf_det_threshold, 0.6),
+            share(
+                "track_activation_threshold",
+                track_activation_threshold,
+                DEFAULTS.activation_threshold,
+            ),
+            share("high_conf_det_threshold", high_conf_det_threshold, DEFAULTS.confident),
             instant_first_frame_activation,
         )
         downscale = 2 if cmc_downscale is None else cmc_downscale

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from blocks.kinds.detections.boxes import box_iou
-from blocks.transformations.tracking.assignment import best_pairs
+from blocks.transformations.tracking.matching import match_by_overlap
 from blocks.transformations.tracking.motion import AspectHeightMotion
-from blocks.transformations.tracking.tracks import Track, Tracks, at_least, usable_boxes
+from blocks.transformations.tracking.tracks import Tracks, at_least, usable_boxes
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,25 +61,11 @@ class TwoStageByteTrack:
         is_confident = at_least(marks, options.confident)
         tracks = self._tracks
         tracks.next_frame()
-        left = list(tracks.all)
-        left, free = self._match(
-            left, corners, np.flatnonzero(usable & is_confident), options.minimum_iou
-        )
-        self._match(left, corners, np.flatnonzero(usable & ~is_confident), options.minimum_iou)
+        confident = np.flatnonzero(usable & is_confident)
+        others = np.flatnonzero(usable & ~is_confident)
+        left, free = match_by_overlap(tracks, tracks.all, corners, confident, options.minimum_iou)
+        match_by_overlap(tracks, left, corners, others, options.minimum_iou)
         tracks.begin(corners, free[at_least(marks[free], options.activation_threshold)])
         tracks.confirm_old_enough(options.consecutive_frames)
         tracks.forget(options.lost_frames)
         return tracks.ids(len(corners))
-
-    def _match(
-        self,
-        candidates: list[Track],
-        boxes: NDArray[np.float64],
-        rows: NDArray[np.intp],
-        minimum_iou: float,
-    ) -> tuple[list[Track], NDArray[np.intp]]:
-        """Matches tracks and rows; the tracks and the rows that are left over."""
-        overlap = box_iou(self._tracks.boxes(candidates), boxes[rows])
-        pairs = best_pairs(overlap, (overlap >= minimum_iou) & (overlap > 0))
-        self._tracks.see([candidates[number] for number in pairs.rows], boxes, rows[pairs.columns])
-        return [candidates[number] for number in pairs.free_rows], rows[pairs.free_columns]

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from pydantic import Field
-
 from blocks.transformations.trackers_bytetrack.two_stage import TwoStageByteTrack, TwoStageOptions
-from blocks.transformations.tracking.tracker_block import (
+from blocks.transformations.tracking.fields import (
     Share,
+    WholeNumber,
+    activation,
+    confident,
+    consecutive_frames,
+    minimum_overlap,
+)
+from blocks.transformations.tracking.tracker_block import (
     TrackerBlock,
     TrackerManifest,
-    WholeNumber,
     describe,
     frames,
     lost_frames,
@@ -21,6 +25,8 @@ from execution_engine.block_api import BlockResult, WorkflowBlockManifest, Workf
 
 if TYPE_CHECKING:
     import supervision as sv
+
+DEFAULTS = TwoStageOptions()
 
 
 class ByteTrackTrackerManifest(TrackerManifest):
@@ -33,29 +39,13 @@ class ByteTrackTrackerManifest(TrackerManifest):
         ["bytetrack", "byte"],
     )
     type: Literal["roboflow_core/trackers_bytetrack@v1"]
-    minimum_iou_threshold: Share = Field(
-        default=0.1,
-        title="Minimum IoU Threshold",
-        description="Least overlap of a detection and the place where a track should be.",
-        examples=[0.1, "$inputs.minimum_iou_threshold"],
+    minimum_iou_threshold: Share = minimum_overlap(DEFAULTS.minimum_iou)
+    minimum_consecutive_frames: WholeNumber = consecutive_frames(DEFAULTS.consecutive_frames)
+    track_activation_threshold: Share = activation(
+        DEFAULTS.activation_threshold, "a confident detection"
     )
-    minimum_consecutive_frames: WholeNumber = Field(
-        default=2,
-        title="Minimum Consecutive Frames",
-        description="Frames in a row in which an object must be seen before it gets an id.",
-        examples=[2, "$inputs.minimum_consecutive_frames"],
-    )
-    track_activation_threshold: Share = Field(
-        default=0.7,
-        title="Track Activation Threshold",
-        description="Least confidence of a confident detection that begins a track.",
-        examples=[0.7, "$inputs.track_activation_threshold"],
-    )
-    high_conf_det_threshold: Share = Field(
-        default=0.6,
-        title="High Confidence Detection Threshold",
-        description="Least confidence of a confident detection; the others are matched last.",
-        examples=[0.6, "$inputs.high_conf_det_threshold"],
+    high_conf_det_threshold: Share = confident(
+        DEFAULTS.confident, "a confident detection; the others are matched last."
     )
 
 
@@ -82,10 +72,18 @@ class ByteTrackTrackerBlockV1(TrackerBlock[TwoStageByteTrack, TwoStageOptions]):
         `new_instances`: those whose id was not met before; `already_seen_instances`: the others.
         """
         options = TwoStageOptions(
-            share("minimum_iou_threshold", minimum_iou_threshold, 0.1),
-            frames("minimum_consecutive_frames", minimum_consecutive_frames, 2),
+            share("minimum_iou_threshold", minimum_iou_threshold, DEFAULTS.minimum_iou),
+            frames(
+                "minimum_consecutive_frames",
+                minimum_consecutive_frames,
+                DEFAULTS.consecutive_frames,
+            ),
             lost_frames(lost_track_buffer, image),
-            share("track_activation_threshold", track_activation_threshold, 0.7),
-            share("high_conf_det_threshold", high_conf_det_threshold, 0.6),
+            share(
+                "track_activation_threshold",
+                track_activation_threshold,
+                DEFAULTS.activation_threshold,
+            ),
+            share("high_conf_det_threshold", high_conf_det_threshold, DEFAULTS.confident),
         )
         return self.follow(image, detections, options, instances_cache_size)

@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from blocks.transformations.trackers_ocsort.oc_sort import OcSort, OcSortOptions
-from blocks.transformations.tracking.tracker_block import (
+from blocks.transformations.tracking.fields import (
     Share,
+    WholeNumber,
+    confident,
+    consecutive_frames,
+    minimum_overlap,
+)
+from blocks.transformations.tracking.tracker_block import (
     TrackerBlock,
     TrackerManifest,
-    WholeNumber,
     describe,
     frames,
     lost_frames,
@@ -21,6 +26,8 @@ from execution_engine.block_api import BlockResult, WorkflowBlockManifest, Workf
 
 if TYPE_CHECKING:
     import supervision as sv
+
+DEFAULTS = OcSortOptions()
 
 
 class OcSortTrackerManifest(TrackerManifest):
@@ -33,32 +40,19 @@ class OcSortTrackerManifest(TrackerManifest):
         ["ocsort", "oc-sort", "occlusion"],
     )
     type: Literal["roboflow_core/trackers_ocsort@v1"]
-    minimum_iou_threshold: Share = Field(
-        default=0.3,
-        title="Minimum IoU Threshold",
-        description="Least overlap of a detection and the place where a track should be.",
-        examples=[0.3, "$inputs.minimum_iou_threshold"],
-    )
-    minimum_consecutive_frames: WholeNumber = Field(
-        default=3,
-        title="Minimum Consecutive Frames",
-        description="Frames in a row in which an object must be seen before it gets an id.",
-        examples=[3, "$inputs.minimum_consecutive_frames"],
-    )
-    high_conf_det_threshold: Share = Field(
-        default=0.6,
-        title="High Confidence Detection Threshold",
-        description="Least confidence of a detection; those below are left out.",
-        examples=[0.6, "$inputs.high_conf_det_threshold"],
+    minimum_iou_threshold: Share = minimum_overlap(DEFAULTS.minimum_iou)
+    minimum_consecutive_frames: WholeNumber = consecutive_frames(DEFAULTS.consecutive_frames)
+    high_conf_det_threshold: Share = confident(
+        DEFAULTS.confident, "a detection; those below are left out."
     )
     direction_consistency_weight: Share = Field(
-        default=0.2,
+        default=DEFAULTS.direction_weight,
         title="Direction Consistency Weight",
         description="What the direction of an object counts beside the overlap.",
         examples=[0.2, "$inputs.direction_consistency_weight"],
     )
     delta_t: WholeNumber = Field(
-        default=3,
+        default=DEFAULTS.direction_frames,
         title="Delta T",
         description="Frames between the two places that tell the direction of an object.",
         examples=[3, "$inputs.delta_t"],
@@ -89,11 +83,19 @@ class OcSortTrackerBlockV1(TrackerBlock[OcSort, OcSortOptions]):
         `new_instances`: those whose id was not met before; `already_seen_instances`: the others.
         """
         options = OcSortOptions(
-            share("minimum_iou_threshold", minimum_iou_threshold, 0.3),
-            frames("minimum_consecutive_frames", minimum_consecutive_frames, 3),
+            share("minimum_iou_threshold", minimum_iou_threshold, DEFAULTS.minimum_iou),
+            frames(
+                "minimum_consecutive_frames",
+                minimum_consecutive_frames,
+                DEFAULTS.consecutive_frames,
+            ),
             lost_frames(lost_track_buffer, image),
-            share("high_conf_det_threshold", high_conf_det_threshold, 0.6),
-            share("direction_consistency_weight", direction_consistency_weight, 0.2),
-            frames("delta_t", delta_t, 3),
+            share("high_conf_det_threshold", high_conf_det_threshold, DEFAULTS.confident),
+            share(
+                "direction_consistency_weight",
+                direction_consistency_weight,
+                DEFAULTS.direction_weight,
+            ),
+            frames("delta_t", delta_t, DEFAULTS.direction_frames),
         )
         return self.follow(image, detections, options, instances_cache_size)

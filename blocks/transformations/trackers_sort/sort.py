@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from blocks.kinds.detections.boxes import box_iou
-from blocks.transformations.tracking.assignment import best_pairs
+from blocks.transformations.tracking.matching import match_by_overlap
 from blocks.transformations.tracking.motion import AreaRatioMotion
 from blocks.transformations.tracking.tracks import Tracks, at_least, usable_boxes
 
@@ -59,11 +58,7 @@ class Sort:
         rows = np.flatnonzero(usable)
         tracks = self._tracks
         tracks.next_frame()
-        known = list(tracks.all)
-        overlap = box_iou(tracks.boxes(known), corners[rows])
-        pairs = best_pairs(overlap, (overlap >= options.minimum_iou) & (overlap > 0))
-        tracks.see([known[number] for number in pairs.rows], corners, rows[pairs.columns])
-        free = rows[pairs.free_columns]
+        _, free = match_by_overlap(tracks, tracks.all, corners, rows, options.minimum_iou)
         tracks.begin(corners, free[at_least(marks[free], options.activation_threshold)])
         tracks.confirm_old_enough(options.consecutive_frames)
         tracks.forget(options.lost_frames)

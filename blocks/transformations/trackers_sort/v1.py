@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from pydantic import Field
-
 from blocks.transformations.trackers_sort.sort import Sort, SortOptions
-from blocks.transformations.tracking.tracker_block import (
+from blocks.transformations.tracking.fields import (
     Share,
+    WholeNumber,
+    activation,
+    consecutive_frames,
+    minimum_overlap,
+)
+from blocks.transformations.tracking.tracker_block import (
     TrackerBlock,
     TrackerManifest,
-    WholeNumber,
     describe,
     frames,
     lost_frames,
@@ -21,6 +24,8 @@ from execution_engine.block_api import BlockResult, WorkflowBlockManifest, Workf
 
 if TYPE_CHECKING:
     import supervision as sv
+
+DEFAULTS = SortOptions()
 
 
 class SortTrackerManifest(TrackerManifest):
@@ -32,24 +37,9 @@ class SortTrackerManifest(TrackerManifest):
         ["sort", "kalman"],
     )
     type: Literal["roboflow_core/trackers_sort@v1"]
-    minimum_iou_threshold: Share = Field(
-        default=0.3,
-        title="Minimum IoU Threshold",
-        description="Least overlap of a detection and the place where a track should be.",
-        examples=[0.3, "$inputs.minimum_iou_threshold"],
-    )
-    minimum_consecutive_frames: WholeNumber = Field(
-        default=3,
-        title="Minimum Consecutive Frames",
-        description="Frames in a row in which an object must be seen before it gets an id.",
-        examples=[3, "$inputs.minimum_consecutive_frames"],
-    )
-    track_activation_threshold: Share = Field(
-        default=0.25,
-        title="Track Activation Threshold",
-        description="Least confidence of a detection that begins a track.",
-        examples=[0.25, "$inputs.track_activation_threshold"],
-    )
+    minimum_iou_threshold: Share = minimum_overlap(DEFAULTS.minimum_iou)
+    minimum_consecutive_frames: WholeNumber = consecutive_frames(DEFAULTS.consecutive_frames)
+    track_activation_threshold: Share = activation(DEFAULTS.activation_threshold, "a detection")
 
 
 class SortTrackerBlockV1(TrackerBlock[Sort, SortOptions]):
@@ -74,9 +64,17 @@ class SortTrackerBlockV1(TrackerBlock[Sort, SortOptions]):
         `new_instances`: those whose id was not met before; `already_seen_instances`: the others.
         """
         options = SortOptions(
-            share("minimum_iou_threshold", minimum_iou_threshold, 0.3),
-            frames("minimum_consecutive_frames", minimum_consecutive_frames, 3),
+            share("minimum_iou_threshold", minimum_iou_threshold, DEFAULTS.minimum_iou),
+            frames(
+                "minimum_consecutive_frames",
+                minimum_consecutive_frames,
+                DEFAULTS.consecutive_frames,
+            ),
             lost_frames(lost_track_buffer, image),
-            share("track_activation_threshold", track_activation_threshold, 0.25),
+            share(
+                "track_activation_threshold",
+                track_activation_threshold,
+                DEFAULTS.activation_threshold,
+            ),
         )
         return self.follow(image, detections, options, instances_cache_size)

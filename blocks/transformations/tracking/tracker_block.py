@@ -15,8 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import ConfigDict, Field
 
 from blocks.kinds.detections.columns import select, with_columns
+from blocks.kinds.prediction_kinds import TRACKED_KINDS
 from blocks.parameters import number, whole_number
 from blocks.per_video import PerVideo
+from blocks.transformations.tracking.fields import WholeNumber
 from blocks.transformations.tracking.first_sightings import FirstSightings
 from blocks.transformations.tracking.tracks import NOT_TRACKED
 from execution_engine.block_api import (
@@ -26,30 +28,14 @@ from execution_engine.block_api import (
     WorkflowBlockManifest,
     WorkflowImageData,
 )
-from execution_engine.kinds.catalogue import (
-    FLOAT_ZERO_TO_ONE_KIND,
-    IMAGE_KIND,
-    INSTANCE_SEGMENTATION_PREDICTION_KIND,
-    INTEGER_KIND,
-    KEYPOINT_DETECTION_PREDICTION_KIND,
-    OBJECT_DETECTION_PREDICTION_KIND,
-    RLE_INSTANCE_SEGMENTATION_PREDICTION_KIND,
-)
+from execution_engine.kinds.catalogue import IMAGE_KIND
 
 if TYPE_CHECKING:
     import supervision as sv
 
 _USUAL_FPS = 30.0
 _MOST_FRAMES = 1_000_000
-_TRACKED_KINDS = [
-    OBJECT_DETECTION_PREDICTION_KIND,
-    INSTANCE_SEGMENTATION_PREDICTION_KIND,
-    KEYPOINT_DETECTION_PREDICTION_KIND,
-    RLE_INSTANCE_SEGMENTATION_PREDICTION_KIND,
-]
 
-Share = float | Selector(kind=[FLOAT_ZERO_TO_ONE_KIND]) | None
-WholeNumber = int | Selector(kind=[INTEGER_KIND]) | None
 O_contra = TypeVar("O_contra", contravariant=True)
 O = TypeVar("O")  # noqa: E741 - the options of a tracker
 T = TypeVar("T", bound="Tracker[Any]")
@@ -84,7 +70,7 @@ class TrackerManifest(WorkflowBlockManifest):
         description="Frame that the detections were made on; it tells the video.",
         examples=["$inputs.image"],
     )
-    detections: Selector(kind=_TRACKED_KINDS) = Field(
+    detections: Selector(kind=[*TRACKED_KINDS]) = Field(
         title="Detections",
         description="Objects to follow.",
         examples=["$steps.model.predictions"],
@@ -105,7 +91,7 @@ class TrackerManifest(WorkflowBlockManifest):
     @classmethod
     def describe_outputs(cls) -> list[OutputDefinition]:
         names = ("tracked_detections", "new_instances", "already_seen_instances")
-        return [OutputDefinition(name, _TRACKED_KINDS) for name in names]
+        return [OutputDefinition(name, [*TRACKED_KINDS]) for name in names]
 
     @classmethod
     def get_execution_engine_compatibility(cls) -> str | None:

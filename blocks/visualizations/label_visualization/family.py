@@ -47,8 +47,8 @@ LONG_DESCRIPTION = (
 SEARCH_KEYWORDS = ["text", "caption", "class name", "confidence"]
 
 
-class LabelManifest(ColouredDetectionsManifest):
-    """The fields of all versions."""
+class WrittenLabelManifest(ColouredDetectionsManifest):
+    """What is written beside detections, where and in what colour."""
 
     text: LabelText | Selector(kind=[STRING_KIND]) = Field(
         default="Class",
@@ -68,6 +68,11 @@ class LabelManifest(ColouredDetectionsManifest):
         description="Colour of the letters.",
         examples=COLOUR_EXAMPLES,
     )
+
+
+class LabelManifest(WrittenLabelManifest):
+    """The fields of all versions."""
+
     text_scale: PositiveNumber = Field(
         default=1.0,
         title="Text Scale",

@@ -13,13 +13,10 @@ from blocks.visualizations.anchors import position_of
 from blocks.visualizations.colour_text import colour_of
 from blocks.visualizations.drawable import drawable
 from blocks.visualizations.drawn_text import drawable_text
-from blocks.visualizations.label_visualization.texts import LabelText, label_texts
+from blocks.visualizations.label_visualization.family import WrittenLabelManifest
+from blocks.visualizations.label_visualization.texts import label_texts
 from blocks.visualizations.limits import pixels as whole_pixels
 from blocks.visualizations.manifest import (
-    COLOUR_EXAMPLES,
-    AnchorName,
-    ColouredDetectionsManifest,
-    Text,
     WholeNumberFrom0,
     WholeNumberFrom1,
     describe,
@@ -54,7 +51,7 @@ FONT_OF_IMAGE = 0.03
 _AUTOMATIC = {"Manual": False, "Automatic": True}
 
 
-class RichLabelVisualizationManifest(ColouredDetectionsManifest):
+class RichLabelVisualizationManifest(WrittenLabelManifest):
     model_config = describe(
         "Rich Label Visualization",
         "Write labels in any script beside detections.",
@@ -65,24 +62,6 @@ class RichLabelVisualizationManifest(ColouredDetectionsManifest):
         ["text", "caption", "class name", "confidence", "unicode", "font"],
     )
     type: Literal["roboflow_core/rich_label_visualization@v1"]
-    text: LabelText | Selector(kind=[STRING_KIND]) = Field(
-        default="Class",
-        title="Text",
-        description="What is written.",
-        examples=["Class and Confidence", "$inputs.text"],
-    )
-    text_position: AnchorName = Field(
-        default="TOP_LEFT",
-        title="Text Position",
-        description="Place of the label; it stands outside the box.",
-        examples=["TOP_LEFT", "$inputs.text_position"],
-    )
-    text_color: Text = Field(
-        default="WHITE",
-        title="Text Color",
-        description="Colour of the letters.",
-        examples=COLOUR_EXAMPLES,
-    )
     font_family: FontFamily | Selector(kind=[STRING_KIND]) = Field(
         default="Geist Mono",
         title="Font Family",
