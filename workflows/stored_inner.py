@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-import os
-import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,10 +13,10 @@ from execution_engine.compiler.inner_workflows import DEEPEST, MOST
 from execution_engine.definition.model import INNER_WORKFLOW_TYPE
 from execution_engine.errors import WorkflowDefinitionError
 from workflows.files import FileStamp, file_stamp
+from workflows.stored_names import candidates, is_inside, is_plain_name
 
 _DEFINITION = "workflow_definition"
 _WORKSPACE, _ID, _VERSION = "workflow_workspace_id", "workflow_id", "workflow_version_id"
-_SUFFIX = ".json"
 _CONTEXT = "workflow_compilation | workflow_definition_loading"
 
 
@@ -101,35 +99,19 @@ class _Embedding:
 
     def _file_of(self, step: dict[str, Any], folder: Path) -> Path | None:
         """The file of the workflow that a step names, None where there is none."""
+        from workflows.locking.lock_file import is_lock_path
+
         workspace, name = step.get(_WORKSPACE), step.get(_ID)
         # Stored workflows have no versions: a step that asks for one is refused.
-        if step.get(_VERSION) is not None or not (_is_plain(workspace) and _is_plain(name)):
+        if step.get(_VERSION) is not None:
             return None
-        inside = folder.resolve()
-        # File systems differ in how they write an accented letter; people do not see it.
-        spellings = dict.fromkeys(
-            (unicodedata.normalize(form, str(workspace)), unicodedata.normalize(form, str(name)))
-            for form in ("NFC", "NFD")
-        )
-        for candidate in (
-            *(folder / space / f"{spelling}{_SUFFIX}" for space, spelling in spellings),
-            *(folder / f"{spelling}{_SUFFIX}" for _, spelling in spellings),
-        ):
+        if not (is_plain_name(workspace) and is_plain_name(name)):
+            return None
+        for _, candidate in candidates(folder, str(workspace), str(name)):
             file = candidate.resolve()
             if file not in self.stamps:
                 self.stamps[file] = file_stamp(file)
-            if self.stamps[file] is not None and file.is_file() and file.is_relative_to(inside):
+            is_there = self.stamps[file] is not None and is_inside(candidate, folder)
+            if is_there and not is_lock_path(file):
                 return file
         return None
-
-
-def _is_plain(name: Any) -> bool:
-    """Whether a name can be that of a file in one folder, and of no other place."""
-    return (
-        isinstance(name, str)
-        and bool(name.strip())
-        and name.isprintable()
-        and not name.startswith(".")
-        and not any(character in "/\\:" for character in name)
-        and os.path.basename(name) == name
-    )

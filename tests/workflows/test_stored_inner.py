@@ -123,6 +123,13 @@ class TestLoading:
         with pytest.raises(WorkflowCompilerError):
             run_locally(path, {"v": [1]})
 
+    def test_a_lock_is_no_workflow(self, tmp_path: Path) -> None:
+        """The lock beside a stored workflow is not taken for one."""
+        write(tmp_path / "a.lock.json", by(2))
+        path = write(tmp_path / "outer.json", outer(stored("n", "w", "a.lock", x="$inputs.v")))
+        with pytest.raises(WorkflowSyntaxError, match="must hold the inner workflow"):
+            run_locally(path, {"v": [1]})
+
     def test_links_that_lead_elsewhere(self, tmp_path: Path) -> None:
         """A link out of the folder is not followed."""
         target = write(tmp_path / "a.json", by(2))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import threading
-import unicodedata
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,12 +13,10 @@ from workflows.files import FileStamp, file_stamp
 from workflows.loading import load_definition
 from workflows.locking.lock_file import is_lock_path
 from workflows.server.faults import InvalidRequestError, NotFoundError
+from workflows.stored_names import LONGEST_NAME, candidates, is_inside, is_plain_name
 
-SUFFIX = ".json"
 _DEPTHS = ("*.json", "*/*.json")
 Permits = Callable[[str], bool]
-# File systems take names of 255 bytes, the suffix among them.
-_LONGEST_ID = 250
 _MOST_KEPT = 256
 
 
@@ -76,37 +72,18 @@ class WorkflowFolder:
         """
         for name, what in ((workspace, "workspace"), (workflow_id, "workflow id")):
             _require_plain(name, what)
-        for own_id, candidate in self._candidates(workspace, workflow_id):
+        for own_id, candidate in candidates(self._folder, workspace, workflow_id):
             try:
                 candidate.stat()
             except (FileNotFoundError, NotADirectoryError):
                 continue
             except OSError as error:
                 raise _unreadable(workflow_id, error) from error
-            if self._is_inside(candidate) and not is_lock_path(candidate):
+            if is_inside(candidate, self._folder) and not is_lock_path(candidate):
                 if permits is None or permits(own_id):
                     return candidate
                 break  # another file than the one that everybody gets would be a surprise
         raise NotFoundError(f"There is no workflow '{workflow_id}' in workspace '{workspace}'.")
-
-    def _candidates(self, workspace: str, workflow_id: str) -> list[tuple[str, Path]]:
-        """The own id and the file of what an id may stand for, best first."""
-        # File systems differ in how they write an accented letter; people do not see it.
-        forms = dict.fromkeys(
-            (unicodedata.normalize(form, workspace), unicodedata.normalize(form, workflow_id))
-            for form in ("NFC", "NFD")
-        )
-        return [
-            *(
-                (f"{workspace}/{workflow_id}", self._folder / space / f"{name}{SUFFIX}")
-                for space, name in forms
-            ),
-            *((workflow_id, self._folder / f"{name}{SUFFIX}") for _, name in forms),
-        ]
-
-    def _is_inside(self, path: Path) -> bool:
-        """Whether a file lies in the folder after all links; one that leads out is not served."""
-        return path.resolve().is_relative_to(self._folder.resolve()) and path.is_file()
 
     def _read(self, path: Path) -> Mapping[str, Any]:
         with self._lock:
@@ -145,16 +122,8 @@ def _unreadable(workflow_id: str, error: OSError) -> WorkflowDefinitionError:
 
 def _require_plain(name: str, what: str) -> None:
     """Refuses names that could mean another place than a file of that name."""
-    bad = (
-        not name.strip()
-        or len(name.encode("utf-8", "replace")) > _LONGEST_ID
-        or not name.isprintable()
-        or name.startswith(".")
-        or any(character in "/\\:" for character in name)
-        or os.path.basename(name) != name
-    )
-    if bad:
+    if not is_plain_name(name):
         raise InvalidRequestError(
-            f"A {what} is a name of at most {_LONGEST_ID} bytes without '/', '\\', ':', control "
+            f"A {what} is a name of at most {LONGEST_NAME} bytes without '/', '\\', ':', control "
             "characters and a leading '.'."
         )
